@@ -33,14 +33,17 @@ _event_types: dict[str, type["Event"]] = {}
 class Event:
     """A fact. Subclasses live in a room's `model.py`; their docstring says what happened.
 
-    `type` is `<entity>.<past tense>`; `entity_id` says whose fact it is; every other field is the
-    event's data: ids and small facts, never bodies.
+    `type` is `<entity>.<past tense>`; `entity` and `entity_id` say whose fact it is; every other
+    field is the event's data: ids and small facts, never bodies.
     """
 
     type: ClassVar[str]
+    entity: ClassVar[str]
     entity_id: str
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        if "entity" not in cls.__dict__:
+            cls.entity = cls.type.partition(".")[0]
         # A slotted dataclass is made twice (once without slots), so only the name is compared.
         known = _event_types.get(cls.type)
         if known is not None and known.__qualname__ != cls.__qualname__:

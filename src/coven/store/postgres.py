@@ -1,0 +1,368 @@
+"""The shared engine: PostgreSQL through psycopg 3, for several daemons on one store.
+
+Values come and go in the same canonical text as on SQLite: the loaders below render uuid, jsonb
+and timestamptz as text, and a text parameter takes the type of the column that it meets. A group
+locks its project's head row first and then reads and writes at READ COMMITTED, so the writers of
+one project are serial; reads are REPEATABLE READ READ ONLY.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, LiteralString, cast
+
+import psycopg
+from psycopg import errors, sql
+from psycopg.adapt import Loader
+from psycopg.pq import TransactionStatus
+from psycopg.types.numeric import Int8Dumper
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from coven.core import clock as clocks
+from coven.core import failpoints
+from coven.core.clock import Clock
+from coven.core.errors import CovenError
+from coven.core.ids import ProjectId
+from coven.store import engine
+from coven.store.queries import queries
+from coven.store.sqlite import AFTER_BEGIN, AFTER_COMMIT, BEFORE_COMMIT, MIGRATING
+from coven.store.statements import Statement
+from coven.store.transaction import Row, Value
+
+log = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 5
+READERS_MAX = 8
+WRITERS = 4
+POOL_WAIT_SECONDS = 10.0
+RECONNECT_SECONDS = 5.0
+CHANNEL = "coven_events"
+MIGRATION_LOCK = 0x436F76656E  # any number that is ours; one daemon migrates at a time
+_OPTIONS = "-c timezone=UTC -c datestyle=ISO -c synchronous_commit=on -c bytea_output=hex"
+_RETRY = (errors.SerializationFailure, errors.DeadlockDetected)
+
+
+class _InstantLoader(Loader):
+    """timestamptz as the fixed text of `core.clock`."""
+
+    def load(self, data: Any) -> str:
+        text = bytes(data).decode()  # 2030-01-31 12:00:00[.ffffff]+00
+        day, _, rest = text.partition(" ")
+        whole, _, fraction = rest.removesuffix("+00").partition(".")
+        return f"{day}T{whole}.{fraction:0<6}Z"
+
+
+class _TextLoader(Loader):
+    """Whatever PostgreSQL prints."""
+
+    def load(self, data: Any) -> str:
+        return bytes(data).decode()
+
+
+def translate(error: psycopg.Error, statement: str = "") -> CovenError:
+    """The error of ours that an error of PostgreSQL means."""
+    told = error.diag.message_primary or (str(error).strip().splitlines() or [""])[0]
+    match error:
+        case errors.DiskFull():
+            return engine.DiskFull()
+        case errors.ReadOnlySqlTransaction() | errors.InsufficientPrivilege():
+            return engine.StoreReadOnly(reason=told)
+        case errors.DataCorrupted() | errors.IndexCorrupted():
+            return engine.StoreCorrupt(reason=told)
+        case errors.LockNotAvailable() | errors.QueryCanceled():
+            return engine.StoreBusy()
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return engine.StoreUnavailable(reason=told)
+        case _:
+            return engine.StatementRefused(statement=statement, reason=told)
+
+
+def _prepare(connection: "psycopg.Connection[Any]") -> None:
+    """Teach a connection our canonical values."""
+    adapters = connection.adapters
+    adapters.register_dumper(int, Int8Dumper)
+    adapters.register_loader("timestamptz", _InstantLoader)
+    for name in ("uuid", "json", "jsonb"):
+        adapters.register_loader(name, _TextLoader)
+
+
+def _connect(url: str) -> "psycopg.Connection[Any]":
+    try:
+        connection = psycopg.connect(
+            url, autocommit=True, connect_timeout=CONNECT_SECONDS, options=_OPTIONS
+        )
+    except psycopg.Error as error:
+        raise translate(error) from error
+    _prepare(connection)
+    return connection
+
+
+class PostgresLink:
+    """One connection."""
+
+    def __init__(self, connection: "psycopg.Connection[Any]") -> None:
+        self.connection = connection
+
+    def rows(self, statement: Statement, values: dict[str, Value]) -> list[Row]:
+        cursor = self._execute(statement, values)
+        found = cursor.fetchall()
+        if not found:
+            return []
+        if not statement.columns:
+            statement.columns.extend(column.name for column in cursor.description or ())
+        return [dict(zip(statement.columns, row, strict=True)) for row in found]
+
+    def run(self, statement: Statement, values: dict[str, Value]) -> int:
+        return max(self._execute(statement, values).rowcount, 0)
+
+    def _execute(
+        self, statement: Statement, values: dict[str, Value]
+    ) -> "psycopg.Cursor[tuple[Any, ...]]":
+        try:
+            return self.connection.execute(cast(LiteralString, statement.postgres), values)
+        except _RETRY as error:
+            raise engine.TryAgain(str(error)) from error
+        except psycopg.Error as error:
+            raise translate(error, statement.name) from error
+
+
+class PostgresWriter(PostgresLink):
+    """A connection that writes groups; opened again when the server went away."""
+
+    def __init__(self, url: str, *, clock: Clock) -> None:
+        super().__init__(_connect(url))
+        self._url = url
+        self._clock = clock
+        self._marked = False
+        self._transaction_id: str | None = None
+
+    def begin(self, project: ProjectId) -> tuple[engine.Head, datetime]:
+        if self.connection.closed or self.connection.broken:
+            self.connection.close()
+            self.connection = _connect(self._url)
+        self._marked, self._transaction_id = False, None
+        found = self._lock(project)
+        if found is None:
+            self.run(queries["start"], {"project": project, "epoch": os.urandom(4).hex()})
+            self._simple("COMMIT")
+            found = self._lock(project)
+        assert found is not None, "a head row that was just made is there"
+        failpoints.hit(AFTER_BEGIN)
+        return found
+
+    def _lock(self, project: ProjectId) -> tuple[engine.Head, datetime] | None:
+        # One round trip: the time is asked for in a statement of its own, after the row is ours.
+        text = sql.SQL("BEGIN ISOLATION LEVEL READ COMMITTED; {}; SELECT clock_timestamp()").format(
+            sql.SQL(cast(LiteralString, queries["lock"].postgres.replace("%(project)s", "{}"))).format(
+                sql.Literal(project)
+            )
+        )
+        cursor = self._simple(text)
+        cursor.nextset()
+        row = cursor.fetchone()
+        cursor.nextset()
+        told = cursor.fetchone()
+        if row is None or told is None:
+            return None
+        epoch, seq, floor, last_at = row
+        now = clocks.parse(told[0]) + self._clock.offset
+        return engine.Head(epoch=epoch, seq=seq, floor=floor, last_at=last_at), now
+
+    def savepoint(self) -> None:
+        self._simple("RELEASE SAVEPOINT work; SAVEPOINT work" if self._marked else "SAVEPOINT work")
+        self._marked = True
+
+    def undo(self) -> None:
+        self._simple("ROLLBACK TO SAVEPOINT work")
+
+    def many(self, statement: Statement, values: Iterable[dict[str, Value]]) -> None:
+        try:
+            with self.connection.cursor() as cursor:
+                cursor.executemany(cast(LiteralString, statement.postgres), list(values))
+        except psycopg.Error as error:
+            raise translate(error, statement.name) from error
+
+    def commit(self) -> None:
+        # Known before COMMIT is sent, so that its fate can be asked for if the answer is lost.
+        row = self._simple("SELECT pg_current_xact_id()::text").fetchone()
+        self._transaction_id = row[0] if row else None
+        failpoints.hit(BEFORE_COMMIT)
+        try:
+            self.connection.execute("COMMIT")
+        except psycopg.Error as error:
+            if not (self.connection.closed or self.connection.broken):
+                raise translate(error, "COMMIT") from error
+            raise engine.CommitUnresolved(str(error).strip(), landed=self._fate()) from error
+        failpoints.hit(AFTER_COMMIT)
+
+    def rollback(self) -> None:
+        if self.connection.closed or self.connection.broken:
+            return
+        if self.connection.info.transaction_status != TransactionStatus.IDLE:
+            with contextlib.suppress(psycopg.Error):
+                self.connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _fate(self) -> bool | None:
+        """Whether the transaction whose COMMIT got no answer is in the database."""
+        waiting = threading.Event()
+        deadline = self._clock.monotonic() + RECONNECT_SECONDS
+        while self._clock.monotonic() < deadline:
+            with contextlib.suppress(CovenError, psycopg.Error):
+                self.connection.close()
+                self.connection = _connect(self._url)
+                row = self.connection.execute(
+                    "SELECT pg_xact_status(%s::xid8)", (self._transaction_id,)
+                ).fetchone()
+                if row is not None and row[0] in ("committed", "aborted"):
+                    return row[0] == "committed"
+            waiting.wait(0.05)  # the old backend may not have noticed yet that we are gone
+        return None
+
+    def _simple(self, text: LiteralString | sql.Composed) -> "psycopg.Cursor[tuple[Any, ...]]":
+        try:
+            return self.connection.execute(text)
+        except _RETRY as error:
+            raise engine.TryAgain(str(error)) from error
+        except psycopg.Error as error:
+            raise translate(error, "a transaction command") from error
+
+
+class PostgresMigrator:
+    """A connection that holds the right to change the schema."""
+
+    def __init__(self, connection: "psycopg.Connection[Any]") -> None:
+        self._link = PostgresLink(connection)
+
+    def existing(self) -> bool:
+        return bool(self._link.rows(queries["has_meta"], {}))
+
+    def apply(self, statements: Sequence[str], record: tuple[Statement, list[dict[str, Any]]]) -> None:
+        try:
+            with self._link.connection.transaction():
+                for statement in statements:
+                    self._link.connection.execute(cast(LiteralString, statement))
+                for values in record[1]:
+                    self._link.connection.execute(cast(LiteralString, record[0].postgres), values)
+                failpoints.hit(MIGRATING)
+        except psycopg.Error as error:
+            raise translate(error, "a migration") from error
+
+    def meta(self, statement: Statement) -> list[Row]:
+        return self._link.rows(statement, {})
+
+    def save_copy(self, name: str) -> None:
+        """A server has its own backups, and they are not ours to make."""
+
+
+class PostgresEngine:
+    """A PostgreSQL database, or one that speaks like it."""
+
+    name = "postgres"
+    writers = WRITERS
+
+    def __init__(self, url: str, *, clock: Clock) -> None:
+        self._url = url
+        self._clock = clock
+        self._closing = threading.Event()
+        self._listener: threading.Thread | None = None
+        _connect(url).close()  # a wrong address is told at once and in our words
+        self._pool = ConnectionPool(
+            url,
+            kwargs={"autocommit": True, "connect_timeout": CONNECT_SECONDS, "options": _OPTIONS},
+            configure=_prepare,
+            check=ConnectionPool.check_connection,
+            min_size=1,
+            max_size=READERS_MAX,
+            timeout=POOL_WAIT_SECONDS,
+            open=True,
+        )
+        self._teller: psycopg.Connection[Any] | None = None
+
+    def writer(self) -> PostgresWriter:
+        return PostgresWriter(self._url, clock=self._clock)
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[PostgresLink, datetime]]:
+        try:
+            with self._pool.connection() as connection:
+                cursor = connection.execute(
+                    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT clock_timestamp()"
+                )
+                cursor.nextset()
+                row = cursor.fetchone()
+                assert row is not None
+                try:
+                    yield PostgresLink(connection), clocks.parse(row[0]) + self._clock.offset
+                finally:
+                    if not connection.broken:
+                        connection.execute("ROLLBACK")
+        except PoolTimeout as error:
+            raise engine.StoreBusy() from error
+        except psycopg.Error as error:
+            raise translate(error) from error
+
+    @contextmanager
+    def migrating(self) -> Iterator[PostgresMigrator]:
+        connection = _connect(self._url)
+        try:
+            connection.execute("SELECT pg_advisory_lock(%s)", (MIGRATION_LOCK,))
+            connection.execute("CREATE SCHEMA IF NOT EXISTS kb")
+            yield PostgresMigrator(connection)
+        except psycopg.Error as error:
+            raise translate(error, "a migration") from error
+        finally:
+            connection.close()  # which gives the advisory lock back
+
+    def listen(self, woken: Callable[[ProjectId, int], None]) -> None:
+        self._listener = threading.Thread(
+            target=self._listen, args=(woken,), name="coven-listen", daemon=True
+        )
+        self._listener.start()
+
+    def _listen(self, woken: Callable[[ProjectId, int], None]) -> None:
+        while not self._closing.is_set():
+            try:
+                with contextlib.closing(_connect(self._url)) as connection:
+                    connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
+                    while not self._closing.is_set():
+                        for notice in connection.notifies(timeout=0.5, stop_after=100):
+                            for project, seq in json.loads(notice.payload).items():
+                                woken(ProjectId(project), int(seq))
+            except (CovenError, psycopg.Error, ValueError) as error:
+                log.warning("cannot listen for other daemons' events: %s", error)
+                self._closing.wait(1.0)
+
+    def tell(self, heads: dict[ProjectId, int]) -> None:
+        if self._teller is None or self._teller.closed or self._teller.broken:
+            self._teller = _connect(self._url)
+        for start in range(0, len(heads), 50):  # a payload has at most 8,000 bytes
+            part = dict(list(heads.items())[start : start + 50])
+            self._teller.execute("SELECT pg_notify(%s, %s)", (CHANNEL, json.dumps(part)))
+
+    def backup(self, target: Path) -> int:
+        raise engine.StoreUnavailable(
+            reason="a PostgreSQL store is backed up with the server's own tools (pg_dump)"
+        )
+
+    def check(self) -> list[str]:
+        with self.reading() as (link, _):
+            link.rows(queries["heads"], {})
+        return []
+
+    def close(self) -> None:
+        self._closing.set()
+        self._pool.close()
+        if self._teller is not None:
+            self._teller.close()
+        if self._listener is not None:
+            self._listener.join(timeout=2.0)
+

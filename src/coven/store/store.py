@@ -1,0 +1,167 @@
+"""The store: plain functions in, durable answers out.
+
+`Store.write` runs a function in the next group commit of its project and answers when that commit
+is on disk. `Store.read` gives a function one consistent view. Both refuse coroutine functions: a
+transaction in which something can wait is a transaction that can hold everybody up.
+
+Deliberately not here: what a row means (the rooms' `records.py`), and HTTP.
+"""
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from coven.core.clock import Clock
+from coven.core.errors import CovenError, Kind
+from coven.core.ids import DEFAULT_PROJECT, ProjectId
+from coven.store import migrations
+from coven.store.engine import Engine
+from coven.store.feed import Feed
+from coven.store.groups import Committed, LinkTransaction, Work
+from coven.store.postgres import PostgresEngine
+from coven.store.sqlite import SqliteEngine
+from coven.store.transaction import Transaction, View
+from coven.store.writing import Writing, outcome
+
+READ_THREADS = 8
+TELL_SECONDS = 0.02
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class MalformedStore(CovenError):
+    """{store!r} does not name a store."""
+
+    code = "MALFORMED_STORE"
+    kind = Kind.MALFORMED
+    remedy = "Say `sqlite`, or a URL such as postgresql://user@host/database."
+
+
+class _House:
+    """What the stores of all projects share: one engine, its threads, one feed."""
+
+    def __init__(self, engine: Engine, clock: Clock) -> None:
+        self.engine = engine
+        self.clock = clock
+        self.loop = asyncio.get_running_loop()
+        self.readers = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="coven-reader")
+        self.feed = Feed(lambda project: Store(self, project).read, alone=engine.name == "sqlite")
+        self.writing = Writing(engine, self._told)
+        self._heads: dict[ProjectId, int] = {}
+        engine.listen(
+            lambda project, seq: self.loop.call_soon_threadsafe(self.feed.noticed, project, seq)
+        )
+
+    def _told(self, committed: Committed) -> None:
+        self.feed.committed(committed)
+        if self.engine.name == "sqlite" or not committed.events:
+            return
+        if not self._heads:
+            self.loop.call_later(TELL_SECONDS, self._tell)
+        self._heads[committed.project] = committed.events[-1].seq
+
+    def _tell(self) -> None:
+        heads, self._heads = self._heads, {}
+        told = self.loop.run_in_executor(self.readers, self.engine.tell, heads)
+        # A notice that is lost is made good by the heartbeat's look at the log.
+        told.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+class Store:
+    """The store, as one project sees it."""
+
+    def __init__(self, house: _House, project: ProjectId) -> None:
+        self._house = house
+        self.project = project
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that tests can move."""
+        return self._house.clock
+
+    @property
+    def engine(self) -> str:
+        """`sqlite` or `postgres`."""
+        return self._house.engine.name
+
+    @property
+    def feed(self) -> Feed:
+        """What happens, as it happens."""
+        return self._house.feed
+
+    def of(self, project: ProjectId) -> "Store":
+        """The same store, as another project sees it."""
+        return self if project == self.project else Store(self._house, project)
+
+    async def write(
+        self, function: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Run the function in a group commit; its result, or what it raised, once that is durable."""
+        _check(function)
+        work = Work(function, args, kwargs)
+        await self._house.writing.submit(self.project, work)
+        return outcome(work)
+
+    async def read(
+        self, function: Callable[Concatenate[View, P], R], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Run the function on one consistent view of everything that was acknowledged."""
+        _check(function)
+        call = functools.partial(self._view, function, args, kwargs)
+        return await self._house.loop.run_in_executor(self._house.readers, call)
+
+    def _view(
+        self, function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> R:
+        with self._house.engine.reading() as (link, now):
+            return function(LinkTransaction(link, self.project, now), *args, **kwargs)
+
+    async def backup(self, target: Path) -> int:
+        """Write a consistent copy of everything to a new file; its size in bytes."""
+        return await asyncio.to_thread(self._house.engine.backup, target)
+
+    async def check(self) -> list[str]:
+        """What is wrong with the database: empty when nothing is."""
+        return await asyncio.to_thread(self._house.engine.check)
+
+    async def close(self) -> None:
+        """Write what waits, end who listens, let the database go."""
+        await self._house.writing.close()
+        await self._house.feed.close()
+        await asyncio.to_thread(self._house.readers.shutdown)
+        await asyncio.to_thread(self._house.engine.close)
+
+
+@functools.lru_cache(maxsize=4096)
+def _check(function: Callable[..., Any]) -> None:
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"{function.__qualname__} is async: a transaction is a plain function")
+
+
+def make_engine(url: str, *, clock: Clock) -> Engine:
+    """The engine that a store URL names: `sqlite:/path/of/coven.db` or `postgresql://…`."""
+    if url.startswith("sqlite:"):
+        return SqliteEngine(Path(url.removeprefix("sqlite:")), clock=clock)
+    if url.startswith(("postgresql://", "postgres://")):
+        return PostgresEngine(url, clock=clock)
+    raise MalformedStore(store=url.partition("@")[2] or url[:64])
+
+
+async def open_store(url: str, *, clock: Clock, rooms: Sequence[str]) -> Store:
+    """Open the store, with its schema brought up to date for these rooms."""
+
+    def prepare() -> Engine:
+        engine = make_engine(url, clock=clock)
+        try:
+            migrations.apply(engine, migrations.discover(rooms, engine.name), clock)
+        except BaseException:
+            engine.close()
+            raise
+        return engine
+
+    return Store(_House(await asyncio.to_thread(prepare), clock), DEFAULT_PROJECT)
