@@ -18,6 +18,12 @@ NodeId = NewType("NodeId", str)
 EventId = NewType("EventId", str)
 NotificationId = NewType("NotificationId", str)
 TokenId = NewType("TokenId", str)
+TaskId = NewType("TaskId", str)
+WorkflowId = NewType("WorkflowId", str)
+AgentId = NewType("AgentId", str)
+QuestionId = NewType("QuestionId", str)
+RunId = NewType("RunId", str)
+WorkspaceId = NewType("WorkspaceId", str)
 
 DEFAULT_PROJECT = ProjectId("default")
 

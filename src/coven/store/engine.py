@@ -58,7 +58,10 @@ class StoreReadOnly(CovenError):
 
     code = "STORE_READ_ONLY"
     kind = Kind.UNAVAILABLE
-    remedy = "Make the directory .coven and every file in it writable for the user of the daemon."
+    remedy = (
+        "Make the directory .coven and every file in it writable for the user of the daemon; on "
+        "PostgreSQL, let its role write in the schema kb."
+    )
 
 
 class StoreCorrupt(CovenError):
@@ -77,7 +80,10 @@ class ForeignDatabase(CovenError):
 
     code = "FOREIGN_DATABASE"
     kind = Kind.CONFLICT
-    remedy = "It was left as it is. Move it away, or name another store with --store."
+    remedy = (
+        "It was left as it is. Move it away, or name another store with --store. If it was Coven's, "
+        "it is damaged: keep it, and restore the newest file of .coven/backups."
+    )
 
 
 class StatementRefused(CovenError):
@@ -87,17 +93,21 @@ class StatementRefused(CovenError):
     kind = Kind.BUG
 
 
-class TryAgain(Exception):  # noqa: N818 - it is an instruction to the group, never seen by a caller
-    """The database undid the work for a reason that goes away, such as a deadlock."""
+class TryAgain(Exception):
+    """To a group, never to a caller: the work was undone for a reason that goes away."""
 
 
-class CommitUnresolved(Exception):  # noqa: N818 - an instruction to the group, never seen by a caller
-    """COMMIT was sent and no answer came back; `landed` is None when it cannot be found out."""
+class CommitUnresolved(Exception):
+    """To a group: COMMIT was sent, no answer came; `landed` is None when nobody can find out."""
 
     def __init__(self, reason: str, *, landed: bool | None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.landed = landed
+
+
+# The statement that writes down that a migration ran, and the values of each of its notes.
+Record = tuple[Statement, list[dict[str, Any]]]
 
 
 @dataclass(slots=True)
@@ -202,7 +212,7 @@ class Migrator(Protocol):
         """Whether there is a table `kb.meta`, which the first migration makes."""
         ...
 
-    def apply(self, statements: Sequence[str], record: tuple[Statement, list[dict[str, Any]]]) -> None:
+    def apply(self, statements: Sequence[str], record: Record) -> None:
         """Run one migration and write down that it ran, in one durable transaction."""
         ...
 

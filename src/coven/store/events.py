@@ -22,6 +22,7 @@ from coven.store.transaction import Transaction, View
 
 SCANNED_MAX = 5_000
 BATCH = 5_000
+NO_EPOCH = "00000000"
 SNAPSHOT = "/state"
 
 
@@ -69,7 +70,7 @@ def head(view: View) -> Head:
     """Where the log of this project stands; the beginning, when nothing has happened yet."""
     found = view.first(queries["head"])
     if found is None:
-        return Head(epoch="00000000", seq=0, floor=0, last_at="1970-01-01T00:00:00.000000Z")
+        return Head(epoch=NO_EPOCH, seq=0, floor=0, last_at="1970-01-01T00:00:00.000000Z")
     return Head(**found)
 
 
@@ -95,9 +96,10 @@ def _checked(view: View, asked: Cursor, now: Head) -> Cursor:
     if asked.stream != view.project:
         raise MalformedEventCursor(text=asked.render())
     if asked.epoch != now.epoch:
-        # A project without a head has lost nothing: a place before its first event stays one.
-        if now.seq == 0 and asked.seq == 0:
-            return asked
+        # Where nothing had happened yet there was no log to have another epoch: the place before
+        # the first event stays that, when the log has begun.
+        if asked.epoch == NO_EPOCH and asked.seq == 0 and now.floor == 0:
+            return Cursor(now.epoch, view.project, 0)
         raise EventsGone(reason="the log was made anew", snapshot=SNAPSHOT)
     if asked.seq < now.floor:
         raise EventsGone(reason="they are older than the retention", snapshot=SNAPSHOT)

@@ -6,7 +6,6 @@ a refusal, too, is an answer about state that must not vanish in a crash. When a
 each of its functions runs again alone, so one caller's bad luck is not another's.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -19,10 +18,17 @@ from coven.store import engine
 from coven.store.queries import queries
 from coven.store.statements import Statement
 from coven.store.transaction import Event, Row, Value
+from coven.store.values import check, render_event
 
 GROUP_MAX = 60
 ATTEMPTS_MAX = 3
+BEGINNINGS_MAX = 2
 MICROSECOND = timedelta(microseconds=1)
+
+# What the store suffers, not the function: the group goes back, and each runs alone.
+_TROUBLE = (engine.TryAgain, engine.DiskFull, engine.StoreUnavailable, engine.StoreBusy)
+# What may be gone when the same thing is tried again at once.
+_PASSING = (engine.TryAgain, engine.StoreUnavailable, engine.StoreBusy)
 
 
 @dataclass(slots=True)
@@ -59,87 +65,153 @@ class Committed:
     """The events are in the log, or may be, but not in this list."""
 
 
-class LinkTransaction:
-    """What a function sees while it runs; see `coven.store.transaction`."""
+class _Ended:
+    """What a transaction holds when its function has returned: a lazy result must not use it."""
 
-    __slots__ = ("_link", "emitted", "failed", "now", "project")
+    def rows(self, statement: Statement, values: dict[str, Value]) -> list[Row]:
+        raise engine.StatementRefused(statement=statement.name, reason="the transaction has ended")
+
+    def run(self, statement: Statement, values: dict[str, Value]) -> int:
+        raise engine.StatementRefused(statement=statement.name, reason="the transaction has ended")
+
+
+_ENDED = _Ended()
+
+
+class LinkView:
+    """What a reading function sees while it runs; see `coven.store.transaction`."""
+
+    __slots__ = ("_link", "failed", "now", "project")
 
     def __init__(self, link: engine.Link, project: ProjectId, now: datetime) -> None:
         self._link = link
         self.project = project
         self.now = now
-        self.emitted: list[Event] = []
-        self.failed: CovenError | None = None
+        self.failed: CovenError | engine.TryAgain | None = None
 
     def all(self, statement: Statement, **values: Value) -> list[Row]:
-        values["project"] = self.project
-        try:
-            return self._link.rows(statement, values)
-        except CovenError as error:
-            self.failed = error
-            raise
+        return self._ask(self._link.rows, statement, values)
 
     def first(self, statement: Statement, **values: Value) -> Row | None:
-        found = self.all(statement, **values)
+        found = self._ask(self._link.rows, statement, values)
         return found[0] if found else None
 
-    def run(self, statement: Statement, **values: Value) -> int:
+    def end(self) -> None:
+        """The function has returned: nothing that it left behind can ask any more."""
+        self._link = _ENDED
+
+    def _ask(
+        self,
+        ask: Callable[[Statement, dict[str, Value]], Any],
+        statement: Statement,
+        values: dict[str, Value],
+    ) -> Any:
+        if self.failed is not None:
+            # A function cannot go on after a refused statement. On PostgreSQL its savepoint is
+            # lost; on SQLite a full disk has ended the transaction, and what followed would be
+            # committed alone.
+            raise self.failed
         values["project"] = self.project
+        check(values)
         try:
-            return self._link.run(statement, values)
-        except CovenError as error:
-            # A function cannot go on after a refused statement: on PostgreSQL its savepoint is
-            # lost, and it must mean the same on both engines.
+            return ask(statement, values)
+        except (CovenError, engine.TryAgain) as error:
             self.failed = error
             raise
 
+
+class LinkTransaction(LinkView):
+    """What a writing function sees while it runs."""
+
+    __slots__ = ("emitted",)
+
+    def __init__(self, link: engine.Link, project: ProjectId, now: datetime) -> None:
+        super().__init__(link, project, now)
+        self.emitted: list[dict[str, Value]] = []
+
+    def run(self, statement: Statement, **values: Value) -> int:
+        return self._ask(self._link.run, statement, values)
+
     def emit(self, event: Event) -> None:
-        self.emitted.append(event)
+        # Rendered here, not when the group is numbered: an event that cannot be kept is the
+        # failure of this function, not of the whole group.
+        told: dict[str, Value] = {
+            "type": event.type,
+            "entity": event.entity,
+            "entity_id": event.entity_id,
+            "data": render_event(event.type, event.data()),
+        }
+        self.emitted.append(check(told))
 
 
-class GroupFailed(Exception):  # noqa: N818 - never leaves this module
-    """Nothing of the group is in the database."""
+class GroupFailed(Exception):
+    """Nothing of the group is in the database; the cause says why."""
+
+
+class NotBegun(GroupFailed):
+    """The same, and none of its functions has run."""
 
 
 def write(writer: engine.Writer, project: ProjectId, works: list[Work]) -> Committed:
     """Run the functions and commit them; every `Work` has its outcome afterwards."""
-    try:
-        return _attempt(writer, project, works)
-    except GroupFailed as failure:
-        if len(works) == 1:
-            return _alone(writer, project, works[0], failure)
+    result = _try(writer, project, works)
+    if isinstance(result, Committed):
+        return result
     committed = Committed(project, "")
-    for work in works:
-        part = _alone(writer, project, work, None)
+    if len(works) == 1 or isinstance(result, NotBegun):
+        _refuse(works, result)
+        return committed
+    for index, work in enumerate(works):
+        part = _try(writer, project, [work])
+        if isinstance(part, NotBegun):
+            # Where not even a beginning can be made, sixty callers need not wait sixty times.
+            _refuse(works[index:], part)
+            break
+        if isinstance(part, GroupFailed):
+            _refuse([work], part)
+            continue
         committed.epoch = part.epoch or committed.epoch
         committed.events += part.events
         committed.look |= part.look
     return committed
 
 
-def _alone(
-    writer: engine.Writer, project: ProjectId, work: Work, failure: GroupFailed | None
-) -> Committed:
-    tries = ATTEMPTS_MAX if failure is None else ATTEMPTS_MAX - 1
-    for _ in range(tries):
+def _try(
+    writer: engine.Writer, project: ProjectId, works: list[Work]
+) -> Committed | GroupFailed:
+    """Attempt it as often as it makes sense to attempt the very same thing again."""
+    attempts, beginnings = 0, 0
+    while True:
         try:
-            return _attempt(writer, project, [work])
-        except GroupFailed as again:
-            failure = again
-    assert failure is not None
+            return _attempt(writer, project, works)
+        except NotBegun as failure:
+            beginnings += 1
+            if beginnings == BEGINNINGS_MAX or not isinstance(failure.__cause__, _PASSING):
+                return failure
+        except GroupFailed as failure:
+            attempts += 1
+            alone = len(works) == 1
+            if not alone or attempts == ATTEMPTS_MAX or not isinstance(failure.__cause__, _PASSING):
+                return failure
+
+
+def _refuse(works: list[Work], failure: GroupFailed) -> None:
     cause = failure.__cause__
-    work.value = None
-    work.error = cause if isinstance(cause, CovenError) else engine.StoreBusy()
-    return Committed(project, "")
+    for work in works:
+        work.value = None
+        work.error = cause if isinstance(cause, CovenError) else engine.StoreBusy()
 
 
 def _attempt(writer: engine.Writer, project: ProjectId, works: list[Work]) -> Committed:
     try:
-        head, now = writer.begin(project)
-        emitted: list[Event] = []
+        begun = _Begun(writer, project)
+    except (CovenError, engine.TryAgain) as error:
+        writer.rollback()
+        raise NotBegun from error
+    try:
         for work in works:
-            _run(writer, LinkTransaction(writer, project, now), work, emitted)
-        committed = _number(writer, project, head, now, emitted)
+            begun.run(work)
+        committed = begun.number()
         writer.commit()
     except engine.CommitUnresolved as error:
         writer.rollback()
@@ -153,64 +225,58 @@ def _attempt(writer: engine.Writer, project: ProjectId, works: list[Work]) -> Co
     return committed
 
 
-def _run(
-    writer: engine.Writer, tx: LinkTransaction, work: Work, emitted: list[Event]
-) -> None:
-    writer.savepoint()
-    work.value = work.error = None
-    try:
-        work.value = work.function(tx, *work.args, **work.kwargs)
-        if tx.failed is not None:
+class _Begun:
+    """A group's transaction, from its beginning until it can be committed."""
+
+    def __init__(self, writer: engine.Writer, project: ProjectId) -> None:
+        self._writer = writer
+        self._project = project
+        self._head, self._now = writer.begin(project)
+        self._emitted: list[dict[str, Value]] = []
+
+    def run(self, work: Work) -> None:
+        """Run one function under its own savepoint; its outcome is in the work then."""
+        self._writer.savepoint()
+        work.value = work.error = None
+        tx = LinkTransaction(self._writer, self._project, self._now)
+        try:
+            work.value = work.function(tx, *work.args, **work.kwargs)
+        except BaseException as error:  # noqa: BLE001 - a boundary: the error goes to the caller
+            work.error = error
+        finally:
+            tx.end()
+        if isinstance(tx.failed, _TROUBLE):
             raise tx.failed
-    except engine.TryAgain:
-        raise
-    except Exception as error:  # noqa: BLE001 - a boundary: the error goes to the caller
-        work.value, work.error = None, error
-        if isinstance(error, engine.DiskFull | engine.StoreUnavailable | engine.StoreBusy):
-            raise  # not this function's fault: the group goes back, and each runs alone
-        writer.undo()
-    else:
-        emitted += tx.emitted
+        if work.error is None:
+            work.error = tx.failed  # refused by the database, swallowed by the function
+        if work.error is not None:
+            work.value = None
+            self._writer.undo()
+        else:
+            self._emitted += tx.emitted
 
-
-def _number(
-    writer: engine.Writer, project: ProjectId, head: engine.Head, now: datetime, emitted: list[Event]
-) -> Committed:
-    """Give the events their numbers and their times, and write them."""
-    committed = Committed(project, head.epoch)
-    if not emitted:
+    def number(self) -> Committed:
+        """Give the events their numbers and their times, and write them."""
+        committed = Committed(self._project, self._head.epoch)
+        if not self._emitted:
+            return committed
+        at = max(self._now, clocks.parse(self._head.last_at) + MICROSECOND)
+        seq = self._head.seq
+        for told in self._emitted:
+            seq += 1
+            told |= {"project": self._project, "seq": seq, "timestamp": clocks.render(at)}
+            committed.events.append(_stored(told))
+            at += MICROSECOND
+        self._writer.many(queries["append"], self._emitted)
+        last = committed.events[-1].timestamp
+        self._writer.run(
+            queries["advance"], {"project": self._project, "seq": seq, "last_at": last}
+        )
         return committed
-    at = max(now, clocks.parse(head.last_at) + MICROSECOND)
-    seq = head.seq
-    rows: list[dict[str, Value]] = []
-    for event in emitted:
-        seq += 1
-        data = json.dumps(event.data(), separators=(",", ":"), ensure_ascii=False)
-        stored = Stored(
-            seq=seq,
-            type=event.type,
-            entity=event.entity,
-            entity_id=event.entity_id,
-            timestamp=clocks.render(at),
-            data=data,
-        )
-        committed.events.append(stored)
-        rows.append(
-            {
-                "project": project,
-                "seq": seq,
-                "type": stored.type,
-                "entity": stored.entity,
-                "entity_id": stored.entity_id,
-                "timestamp": stored.timestamp,
-                "data": data,
-            }
-        )
-        at += MICROSECOND
-    writer.many(queries["append"], rows)
-    last = committed.events[-1].timestamp
-    writer.run(queries["advance"], {"project": project, "seq": seq, "last_at": last})
-    return committed
+
+
+def _stored(told: dict[str, Any]) -> Stored:
+    return Stored(**{name: told[name] for name in Stored.__slots__})
 
 
 def _unresolved(
@@ -222,4 +288,3 @@ def _unresolved(
         for work in works:
             work.value, work.error = None, engine.OutcomeUnknown(reason=error.reason)
     return Committed(project, "", look=True)
-

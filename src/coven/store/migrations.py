@@ -12,11 +12,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 from coven.core import clock as clocks
 from coven.core.clock import Clock
 from coven.core.errors import CovenError, Kind
-from coven.store.engine import Engine, Migrator
+from coven.store.engine import Engine, Migrator, StoreCorrupt
 from coven.store.queries import queries
 
 _FILE = re.compile(r"(\d{4})_([a-z0-9_]+)\.(sqlite|postgres)\.sql")
@@ -97,11 +98,11 @@ def apply(engine: Engine, migrations: Sequence[Migration], clock: Clock) -> list
     with engine.migrating() as migrator:
         done = _done(migrator)
         known = {migration.key: migration for migration in migrations}
-        found = int(done.get(VERSION_KEY, "0"))
+        found = _version(done)
         if found > len(migrations):
             raise SchemaTooNew(found=found, known=len(migrations))
         for key, value in done.items():
-            if key in known and json.loads(value)["sha256"] != known[key].checksum:
+            if key in known and _checksum(value) != known[key].checksum:
                 raise SchemaDiffers(number=known[key].number)
         due = [migration for migration in migrations if migration.key not in done]
         if due and done:
@@ -115,6 +116,21 @@ def _done(migrator: Migrator) -> dict[str, str]:
     if not migrator.existing():
         return {}
     return {row["key"]: row["value"] for row in migrator.meta(queries["meta"])}
+
+
+def _version(done: dict[str, str]) -> int:
+    try:
+        return int(done.get(VERSION_KEY, "0"))
+    except ValueError as error:
+        raise StoreCorrupt(reason="kb.meta does not say which schema it has") from error
+
+
+def _checksum(note: str) -> str | None:
+    try:
+        told: Any = json.loads(note)
+        return told["sha256"]
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def _run(migrator: Migrator, migration: Migration, clock: Clock) -> None:

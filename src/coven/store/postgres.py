@@ -344,7 +344,7 @@ class PostgresEngine:
     def tell(self, heads: dict[ProjectId, int]) -> None:
         if self._teller is None or self._teller.closed or self._teller.broken:
             self._teller = _connect(self._url)
-        for start in range(0, len(heads), 50):  # a payload has at most 8,000 bytes
+        for start in range(0, max(len(heads), 1), 50):  # a payload has at most 8,000 bytes
             part = dict(list(heads.items())[start : start + 50])
             self._teller.execute("SELECT pg_notify(%s, %s)", (CHANNEL, json.dumps(part)))
 
@@ -360,6 +360,8 @@ class PostgresEngine:
 
     def close(self) -> None:
         self._closing.set()
+        with contextlib.suppress(CovenError, psycopg.Error):
+            self.tell({})  # which the listener hears, and sees that it is over
         self._pool.close()
         if self._teller is not None:
             self._teller.close()

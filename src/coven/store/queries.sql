@@ -98,3 +98,11 @@ WHERE project_id = :project AND created_at <= :before;
 -- name: retire_keys
 -- Forget keys that are too old.
 DELETE FROM kb.idempotency_keys WHERE project_id = :project AND created_at <= :before;
+
+-- name: renew_epochs (sqlite)
+-- In a copy: make each log another one, because it will go on differently from here.
+UPDATE kb.event_head SET epoch = lower(hex(randomblob(4)));
+
+-- name: renew_epochs (postgres)
+-- In a copy: make each log another one, because it will go on differently from here.
+UPDATE kb.event_head SET epoch = substr(md5(random()::text || project_id), 1, 8);

@@ -7,6 +7,7 @@ file in this process: closing any descriptor of it would drop SQLite's locks.
 """
 
 import contextlib
+import errno
 import os
 import queue
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,8 +31,14 @@ APPLICATION_ID = 0x436F766E  # "Covn": tells our file from anybody else's
 BUSY_MILLISECONDS = 4_000  # a foreign lock at boot must be told within 5 s
 READERS_MAX = 8
 CACHE_KIB = 32 * 1024
+CHECKPOINT_PAGES = 1_000
+LOG_PAGES_MAX = 8_192
+RESTART_MILLISECONDS = 200
+JOURNAL_BYTES_KEPT = 64 * 1024 * 1024
+_OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+_LOOK = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 
-BEFORE_COMMIT = failpoints.declare("store.commit.before", "everything is written, nothing committed")
+BEFORE_COMMIT = failpoints.declare("store.commit.before", "everything is written, not committed")
 AFTER_COMMIT = failpoints.declare("store.commit.after", "committed and fsynced, nobody told")
 AFTER_BEGIN = failpoints.declare("store.begin.after", "a group has begun, nothing is written")
 MIGRATING = failpoints.declare("store.migration.before", "a migration has run, not committed")
@@ -59,8 +66,10 @@ def translate(error: apsw.Error, statement: str = "") -> CovenError:
             return lock.DatabaseLocked(detail="Another program holds a write lock on coven.db.")
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return engine.StoreReadOnly(reason=reason)
-        case apsw.CorruptError():
+        case apsw.CorruptError() | apsw.NotADBError():
             return engine.StoreCorrupt(reason=reason)
+        case apsw.ProtocolError() | apsw.InterruptError():
+            return engine.StoreBusy()
         case apsw.IOError() | apsw.CantOpenError() | apsw.NoMemError():
             return engine.StoreUnavailable(reason=reason)
         case _:
@@ -83,7 +92,8 @@ class SqliteLink:
             if first is None:
                 return []
             if not statement.columns:
-                statement.columns.extend(column[0] for column in cursor.description)
+                # In one step: another thread may be looking at the same statement.
+                statement.columns[:] = [column[0] for column in cursor.description]
             names = statement.columns
             return [dict(zip(names, row, strict=True)) for row in (first, *cursor)]
         except apsw.Error as error:
@@ -106,9 +116,14 @@ class SqliteWriter(SqliteLink):
     def __init__(self, path: Path, *, clock: Clock) -> None:
         super().__init__(path, clock=clock, writable=True)
         self._marked = False
+        self._log_pages = 0
+        self._log_pages_due = LOG_PAGES_MAX
+        self.connection.set_wal_hook(self._logged)
 
     def begin(self, project: ProjectId) -> tuple[engine.Head, datetime]:
         self._marked = False
+        if self._log_pages > self._log_pages_due:
+            self._restart_log()
         try:
             self._execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
@@ -122,9 +137,12 @@ class SqliteWriter(SqliteLink):
         return engine.Head(**found[0]), self._clock.now()
 
     def savepoint(self) -> None:
-        if self._marked:
-            self._execute("RELEASE work")
-        self._execute("SAVEPOINT work")
+        try:
+            if self._marked:
+                self._execute("RELEASE work")
+            self._execute("SAVEPOINT work")
+        except apsw.Error as error:
+            raise translate(error, "SAVEPOINT") from error
         self._marked = True
 
     def undo(self) -> None:
@@ -141,19 +159,47 @@ class SqliteWriter(SqliteLink):
             raise translate(error, statement.name) from error
 
     def commit(self) -> None:
-        failpoints.hit(BEFORE_COMMIT)
+        try:
+            failpoints.hit(BEFORE_COMMIT)
+        except failpoints.FailpointError as error:
+            raise engine.StoreUnavailable(reason=str(error)) from error
         try:
             self._execute("COMMIT")
-        except apsw.IOError as error:
+            failpoints.hit(AFTER_COMMIT)
+        except (apsw.IOError, failpoints.FailpointError) as error:
             # The frames may be on the disk although their fsync failed: a crash could revive them.
             raise engine.CommitUnresolved(str(error), landed=None) from error
         except apsw.Error as error:
             raise translate(error, "COMMIT") from error
-        failpoints.hit(AFTER_COMMIT)
+
+    def _logged(self, connection: apsw.Connection, database: str, pages: int) -> int:
+        """Called by SQLite after each commit: what its own hook does, and a note of the length."""
+        self._log_pages = pages
+        if pages > CHECKPOINT_PAGES:
+            with contextlib.suppress(apsw.Error):  # the next commit tries again
+                connection.wal_checkpoint(database, apsw.SQLITE_CHECKPOINT_PASSIVE)
+        return apsw.SQLITE_OK
+
+    def _restart_log(self) -> None:
+        """Begin the log again at its start, which readers that overlap for ever would prevent.
+
+        It waits for the readers of the moment, but not for long: a dump may take minutes.
+        """
+        self.connection.set_busy_timeout(RESTART_MILLISECONDS)
+        try:
+            self.connection.wal_checkpoint("kb", apsw.SQLITE_CHECKPOINT_RESTART)
+            self._log_pages, self._log_pages_due = 0, LOG_PAGES_MAX
+        except apsw.Error:
+            self._log_pages_due = self._log_pages + LOG_PAGES_MAX // 4
+        finally:
+            self.connection.set_busy_timeout(BUSY_MILLISECONDS)
 
     def rollback(self) -> None:
         if self.connection.in_transaction:
-            self._execute("ROLLBACK")
+            try:
+                self._execute("ROLLBACK")
+            except apsw.Error as error:
+                raise translate(error, "ROLLBACK") from error
 
 
 class SqliteMigrator:
@@ -165,7 +211,7 @@ class SqliteMigrator:
     def existing(self) -> bool:
         return bool(self._link.rows(queries["has_meta"], {}))
 
-    def apply(self, statements: Sequence[str], record: tuple[Statement, list[dict[str, Any]]]) -> None:
+    def apply(self, statements: Sequence[str], record: engine.Record) -> None:
         connection = self._link.connection
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -185,7 +231,10 @@ class SqliteMigrator:
 
     def save_copy(self, name: str) -> None:
         folder = self._link.path.parent / "backups"
-        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise _from_system(error) from error
         target = folder / f"{name}.db"
         if not target.exists():
             _copy(self._link.path, target)
@@ -215,13 +264,22 @@ class SqliteEngine:
         try:
             link.connection.execute("BEGIN")
             yield link, self._clock.now()
+        except apsw.Error as error:
+            raise translate(error) from error
         finally:
+            self._give_back(link)
+
+    def _give_back(self, link: SqliteLink) -> None:
+        try:
             if link.connection.in_transaction:
                 link.connection.execute("ROLLBACK")
-            if self._idle.qsize() < READERS_MAX:
-                self._idle.put(link)
-            else:
-                link.close()
+        except apsw.Error:
+            link.close()
+            return
+        if self._idle.qsize() < READERS_MAX:
+            self._idle.put(link)
+        else:
+            link.close()
 
     @contextmanager
     def migrating(self) -> Iterator[SqliteMigrator]:
@@ -243,9 +301,13 @@ class SqliteEngine:
         return _copy(self.path, target)
 
     def check(self) -> list[str]:
-        with self.reading() as (link, _):
-            found = [row[0] for row in link.connection.execute("PRAGMA kb.integrity_check(100)")]
-            broken = list(link.connection.execute("PRAGMA kb.foreign_key_check"))
+        try:
+            with self.reading() as (link, _):
+                looked = link.connection.execute("PRAGMA kb.integrity_check(100)")
+                found = [row[0] for row in looked]
+                broken = list(link.connection.execute("PRAGMA kb.foreign_key_check"))
+        except engine.StoreCorrupt as damage:
+            return [damage.message]
         problems = [text for text in found if text != "ok"]
         return problems + [f"{row[0]} row {row[1]} refers to a missing {row[2]}" for row in broken]
 
@@ -258,31 +320,72 @@ class SqliteEngine:
 def _claim_file(path: Path) -> None:
     """Make the file, or make sure that an existing one is ours, before anything is set on it."""
     try:
-        with contextlib.closing(apsw.Connection(str(path))) as connection:
+        _make_or_know(path)
+        with contextlib.closing(apsw.Connection(str(path), flags=_OPEN)) as connection:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
-            pages = connection.execute("PRAGMA page_count").fetchone()[0]
-            known = connection.execute("PRAGMA application_id").fetchone()[0]
-            if pages and known != APPLICATION_ID:
-                raise engine.ForeignDatabase(path=path.name)
-            if not pages:
+            if not _ask(connection, "PRAGMA page_count"):
                 connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+            mode = _ask(connection, "PRAGMA journal_mode=WAL")
             if mode != "wal":
                 raise engine.StoreUnavailable(reason=f"no write-ahead log on this disk ({mode})")
+            connection.execute("BEGIN IMMEDIATE")  # a foreign lock is told now, not at first use
+            connection.execute("ROLLBACK")
         path.chmod(0o600)
-    except apsw.NotADBError as error:
-        raise engine.ForeignDatabase(path=path.name) from error
     except apsw.Error as error:
         raise translate(error) from error
+    except OSError as error:
+        raise _from_system(error) from error
+
+
+def _make_or_know(path: Path) -> None:
+    """Make an empty file that only we may read, or know an existing one by its mark."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        return
+    if path.is_symlink():
+        raise engine.StoreUnavailable(
+            reason=f"{path.name} is a link, and the lock beside it would not protect its target"
+        )
+    if not path.is_file():
+        raise engine.ForeignDatabase(path=path.name)
+    for needed in (path, path.parent):
+        if not os.access(needed, os.W_OK):
+            raise engine.StoreReadOnly(reason=f"{needed.name} cannot be written")
+    try:
+        # Immutable: no lock, no recovery, no checkpoint. What is not ours stays as it is.
+        with contextlib.closing(apsw.Connection(_uri(path, "immutable=1"), flags=_LOOK)) as looking:
+            pages = _ask(looking, "PRAGMA page_count")
+            known = _ask(looking, "PRAGMA application_id")
+    except apsw.NotADBError as error:
+        raise engine.ForeignDatabase(path=path.name) from error
+    if known != APPLICATION_ID and (pages or path.stat().st_size):
+        raise engine.ForeignDatabase(path=path.name)
+
+
+def _ask(connection: apsw.Connection, pragma: str) -> Any:
+    return next(iter(connection.execute(pragma)))[0]
+
+
+def _uri(path: Path, option: str) -> str:
+    return f"{path.absolute().as_uri()}?{option}"
+
+
+def _from_system(error: OSError) -> CovenError:
+    """The error of ours that an error of the operating system means."""
+    reason = error.strerror or type(error).__name__
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return engine.DiskFull()
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return engine.StoreReadOnly(reason=reason)
+    return engine.StoreUnavailable(reason=reason)
 
 
 def _connect(path: Path, *, writable: bool) -> apsw.Connection:
     try:
-        connection = apsw.Connection(":memory:", statementcachesize=512)
-        connection.set_busy_timeout(BUSY_MILLISECONDS)
-        connection.execute("ATTACH ? AS kb", (str(path),))
+        connection = _attach(path)
         connection.execute("PRAGMA kb.synchronous=FULL")
         connection.execute(f"PRAGMA kb.cache_size=-{CACHE_KIB}")
+        connection.execute(f"PRAGMA kb.journal_size_limit={JOURNAL_BYTES_KEPT}")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA temp_store=MEMORY")
         connection.execute("PRAGMA trusted_schema=OFF")
@@ -294,6 +397,14 @@ def _connect(path: Path, *, writable: bool) -> apsw.Connection:
     return connection
 
 
+def _attach(path: Path) -> apsw.Connection:
+    """A connection with the file under the name `kb`; a file that is gone is not made again."""
+    connection = apsw.Connection(":memory:", flags=_OPEN | apsw.SQLITE_OPEN_CREATE)
+    connection.set_busy_timeout(BUSY_MILLISECONDS)
+    connection.execute("ATTACH ? AS kb", (_uri(path, "mode=rw"),))
+    return connection
+
+
 def _authorize(
     operation: int, first: str | None, second: str | None, database: str | None, trigger: str | None
 ) -> int:
@@ -301,28 +412,45 @@ def _authorize(
     if operation in (apsw.SQLITE_ATTACH, apsw.SQLITE_DETACH):
         return apsw.SQLITE_DENY
     if operation in _WRITES_ALLOWED and database != "kb":
-        return apsw.SQLITE_DENY
+        # A renamed table or column is looked for among the temporary ones too, which do not exist.
+        renaming = operation == apsw.SQLITE_UPDATE and first == "sqlite_temp_master"
+        return apsw.SQLITE_OK if renaming else apsw.SQLITE_DENY
     return apsw.SQLITE_OK
 
 
 def _copy(source: Path, target: Path) -> int:
     """A consistent copy, written beside its place and renamed when it is whole and on disk."""
     unfinished = target.with_name(f".{target.name}.unfinished")
-    unfinished.unlink(missing_ok=True)
     try:
-        with (
-            contextlib.closing(apsw.Connection(str(source))) as reading,
-            contextlib.closing(apsw.Connection(str(unfinished))) as writing,
-        ):
-            writing.execute("PRAGMA journal_mode=DELETE")
-            with writing.backup("main", reading, "main") as copying:
-                while not copying.done:
-                    copying.step(4096)
-    except apsw.Error as error:
         unfinished.unlink(missing_ok=True)
-        raise translate(error) from error
-    unfinished.chmod(0o600)
-    return _publish(unfinished, target)
+        os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        _fill(unfinished, source)
+        return _publish(unfinished, target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        if isinstance(error, apsw.Error):
+            raise translate(error) from error
+        if isinstance(error, OSError):
+            raise _from_system(error) from error
+        raise
+
+
+def _fill(unfinished: Path, source: Path) -> None:
+    with (
+        contextlib.closing(apsw.Connection(str(source), flags=_OPEN)) as reading,
+        contextlib.closing(_attach(unfinished)) as writing,
+    ):
+        reading.set_busy_timeout(BUSY_MILLISECONDS)
+        reading.execute("BEGIN")
+        # From here on the source stands still for us: writers would make the copy begin again.
+        reading.execute("PRAGMA main.schema_version").fetchall()
+        with writing.backup("kb", reading, "main") as copying:
+            while not copying.done:
+                copying.step(4096)
+        writing.execute("PRAGMA kb.journal_mode=DELETE").fetchall()
+        # Whoever goes back to this copy writes another log from here on: cursors must notice.
+        writing.execute(queries["renew_epochs"].sqlite)
 
 
 def _publish(unfinished: Path, target: Path) -> int:

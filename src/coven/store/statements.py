@@ -1,12 +1,12 @@
-"""Named SQL: every statement stands in a `queries.sql` of its room, with a name and a line of prose.
+"""Named SQL: every statement stands in a `queries.sql` of its room, with a name and its prose.
 
     -- name: insert
     -- A new notification, unread.
     INSERT INTO kb.notifications (id, …) VALUES (:id, …);
 
 One text serves both engines. Where they truly differ, a second text under the same name says for
-whom it is: `-- name: insert (postgres)`. Placeholders are `:name`; for PostgreSQL they are rewritten
-here, once, when the file is loaded.
+whom it is: `-- name: insert (postgres)`. Placeholders are `:name`; for PostgreSQL they are
+rewritten here, once, when the file is loaded.
 """
 
 import re

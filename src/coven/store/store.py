@@ -8,8 +8,10 @@ Deliberately not here: what a row means (the rooms' `records.py`), and HTTP.
 """
 
 import asyncio
+import contextlib
 import functools
 import inspect
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,16 +21,19 @@ from coven.core.clock import Clock
 from coven.core.errors import CovenError, Kind
 from coven.core.ids import DEFAULT_PROJECT, ProjectId
 from coven.store import migrations
-from coven.store.engine import Engine
+from coven.store.engine import Engine, StoreUnavailable
 from coven.store.feed import Feed
-from coven.store.groups import Committed, LinkTransaction, Work
+from coven.store.groups import Committed, LinkView, Work
 from coven.store.postgres import PostgresEngine
 from coven.store.sqlite import SqliteEngine
 from coven.store.transaction import Transaction, View
-from coven.store.writing import Writing, outcome
+from coven.store.writing import WAIT_SECONDS, Writing, outcome, take_slot
 
 READ_THREADS = 8
+READS_MAX = 1_000
 TELL_SECONDS = 0.02
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,26 +55,49 @@ class _House:
         self.clock = clock
         self.loop = asyncio.get_running_loop()
         self.readers = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="coven-reader")
+        self.reading = asyncio.Semaphore(READS_MAX)
+        self.closed = False
         self.feed = Feed(lambda project: Store(self, project).read, alone=engine.name == "sqlite")
         self.writing = Writing(engine, self._told)
         self._heads: dict[ProjectId, int] = {}
-        engine.listen(
-            lambda project, seq: self.loop.call_soon_threadsafe(self.feed.noticed, project, seq)
-        )
+        self._telling: asyncio.Task[None] | None = None
+        engine.listen(self._noticed)
+
+    def _noticed(self, project: ProjectId, seq: int) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and the listener ends too
+            self.loop.call_soon_threadsafe(self.feed.noticed, project, seq)
 
     def _told(self, committed: Committed) -> None:
         self.feed.committed(committed)
         if self.engine.name == "sqlite" or not committed.events:
             return
-        if not self._heads:
-            self.loop.call_later(TELL_SECONDS, self._tell)
         self._heads[committed.project] = committed.events[-1].seq
+        if self._telling is None:
+            self._telling = self.loop.create_task(self._tell())
 
-    def _tell(self) -> None:
-        heads, self._heads = self._heads, {}
-        told = self.loop.run_in_executor(self.readers, self.engine.tell, heads)
-        # A notice that is lost is made good by the heartbeat's look at the log.
-        told.add_done_callback(lambda done: done.cancelled() or done.exception())
+    async def _tell(self) -> None:
+        """Tell other daemons, one notice for many commits."""
+        try:
+            while self._heads:
+                if not self.closed:
+                    await asyncio.sleep(TELL_SECONDS)
+                heads, self._heads = self._heads, {}
+                await asyncio.to_thread(self.engine.tell, heads)
+        except CovenError as error:
+            # A notice that is lost is made good by the heartbeat's look at the log.
+            log.warning("cannot tell other daemons of events: %s", error)
+        finally:
+            self._telling = None
+
+    async def close(self) -> None:
+        """Write what waits, tell what was written, let everything go."""
+        self.closed = True
+        await self.writing.close()
+        await self.feed.close()
+        if self._telling is not None:
+            await self._telling
+        await asyncio.to_thread(self.readers.shutdown)
+        await asyncio.to_thread(self.engine.close)
 
 
 class Store:
@@ -101,7 +129,7 @@ class Store:
     async def write(
         self, function: Callable[Concatenate[Transaction, P], R], *args: P.args, **kwargs: P.kwargs
     ) -> R:
-        """Run the function in a group commit; its result, or what it raised, once that is durable."""
+        """Run the function in a group commit; what it returned or raised, once that is durable."""
         _check(function)
         work = Work(function, args, kwargs)
         await self._house.writing.submit(self.project, work)
@@ -112,14 +140,29 @@ class Store:
     ) -> R:
         """Run the function on one consistent view of everything that was acknowledged."""
         _check(function)
-        call = functools.partial(self._view, function, args, kwargs)
-        return await self._house.loop.run_in_executor(self._house.readers, call)
+        house = self._house
+        if house.closed:
+            raise StoreUnavailable(reason="it is closed")
+        await take_slot(house.reading, WAIT_SECONDS)
+        try:
+            call = functools.partial(self._view, function, args, kwargs)
+            return await house.loop.run_in_executor(house.readers, call)
+        except RuntimeError as error:
+            if house.closed and not isinstance(error, RecursionError):
+                raise StoreUnavailable(reason="it is closed") from error
+            raise
+        finally:
+            house.reading.release()
 
     def _view(
         self, function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> R:
         with self._house.engine.reading() as (link, now):
-            return function(LinkTransaction(link, self.project, now), *args, **kwargs)
+            view = LinkView(link, self.project, now)
+            try:
+                return function(view, *args, **kwargs)
+            finally:
+                view.end()
 
     async def backup(self, target: Path) -> int:
         """Write a consistent copy of everything to a new file; its size in bytes."""
@@ -131,25 +174,22 @@ class Store:
 
     async def close(self) -> None:
         """Write what waits, end who listens, let the database go."""
-        await self._house.writing.close()
-        await self._house.feed.close()
-        await asyncio.to_thread(self._house.readers.shutdown)
-        await asyncio.to_thread(self._house.engine.close)
+        await self._house.close()
 
 
-@functools.lru_cache(maxsize=4096)
 def _check(function: Callable[..., Any]) -> None:
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError(f"{function.__qualname__} is async: a transaction is a plain function")
+        raise TypeError(f"{function!r} is async: a transaction is a plain function")
 
 
 def make_engine(url: str, *, clock: Clock) -> Engine:
     """The engine that a store URL names: `sqlite:/path/of/coven.db` or `postgresql://…`."""
     if url.startswith("sqlite:"):
-        return SqliteEngine(Path(url.removeprefix("sqlite:")), clock=clock)
+        return SqliteEngine(Path(url.removeprefix("sqlite:")).absolute(), clock=clock)
     if url.startswith(("postgresql://", "postgres://")):
         return PostgresEngine(url, clock=clock)
-    raise MalformedStore(store=url.partition("@")[2] or url[:64])
+    # Never the whole of it: what looks like nonsense may hold a password.
+    raise MalformedStore(store=url.partition(":")[0] if "://" in url else "that text")
 
 
 async def open_store(url: str, *, clock: Clock, rooms: Sequence[str]) -> Store:

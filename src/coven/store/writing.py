@@ -21,7 +21,7 @@ from typing import Any
 from coven.core.errors import CovenError
 from coven.core.ids import ProjectId
 from coven.store import groups
-from coven.store.engine import Engine, StoreBusy, StoreUnavailable, Writer
+from coven.store.engine import Engine, OutcomeUnknown, StoreBusy, StoreUnavailable, Writer
 from coven.store.groups import Committed, Work
 
 log = logging.getLogger(__name__)
@@ -51,12 +51,23 @@ class _Group:
 class Writing:
     """The writers of a store. Belongs to the event loop that made it."""
 
-    def __init__(self, engine: Engine, told: Callable[[Committed], None]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        told: Callable[[Committed], None],
+        *,
+        waiting_max: int = WAITING_MAX,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
         self._engine = engine
         self._told = told
         self._loop = asyncio.get_running_loop()
         self._lines: dict[ProjectId, _Line] = {}
-        self._slots = asyncio.Semaphore(WAITING_MAX)
+        self._slots = asyncio.Semaphore(waiting_max)
+        self._wait_seconds = wait_seconds
+        self._unfinished = 0
+        self._finished = asyncio.Event()
+        self._finished.set()
         self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
         self._closed = False
         self._threads = [
@@ -70,13 +81,12 @@ class Writing:
         """Wait until the function's outcome is durable; it is in `work` then."""
         if self._closed:
             raise StoreUnavailable(reason="it is closed")
-        if self._slots.locked():
-            try:
-                await asyncio.wait_for(self._slots.acquire(), WAIT_SECONDS)
-            except TimeoutError as error:
-                raise StoreBusy() from error
-        else:
-            await self._slots.acquire()  # free: returns without waiting
+        await take_slot(self._slots, self._wait_seconds)
+        if self._closed:
+            self._slots.release()
+            raise StoreUnavailable(reason="it is closed")
+        self._unfinished += 1
+        self._finished.clear()
         caller: asyncio.Future[None] = self._loop.create_future()
         line = self._lines.setdefault(project, _Line())
         line.waiting.append((work, caller))
@@ -100,25 +110,24 @@ class Writing:
         """A writer thread: one connection, one group after the other."""
         writer: Writer | None = None
         while (group := self._groups.get()) is not None:
-            committed = Committed(group.project, "")
             try:
                 writer = writer or self._engine.writer()
                 committed = groups.write(writer, group.project, group.works)
-            except BaseException as error:  # noqa: BLE001 - a boundary: the callers get the error
-                if not isinstance(error, CovenError):
-                    log.exception("a writer failed")
-                for work in group.works:
-                    work.error = work.error or error
+            except BaseException as error:
+                committed = _failed(group, error)
                 if writer is not None:
-                    writer.close()
+                    _give_up(writer)
                     writer = None
             self._loop.call_soon_threadsafe(self._finish, group, committed)
         if writer is not None:
-            writer.close()
+            _give_up(writer)
 
     def _finish(self, group: _Group, committed: Committed) -> None:
         line = self._lines[group.project]
         line.writing = False
+        self._unfinished -= len(group.callers)
+        if not self._unfinished:
+            self._finished.set()
         for caller in group.callers:
             self._slots.release()
             if not caller.done():
@@ -133,14 +142,42 @@ class Writing:
     async def close(self) -> None:
         """Write what waits, then end the threads."""
         self._closed = True
-        while any(line.waiting or line.writing for line in self._lines.values()):
-            pending = [who for line in self._lines.values() for _, who in line.waiting]
-            await asyncio.gather(*pending, return_exceptions=True) if pending else None
-            await asyncio.sleep(0.001)
+        await self._finished.wait()
         for _ in self._threads:
             self._groups.put(None)
         for thread in self._threads:
             await asyncio.to_thread(thread.join)
+
+
+async def take_slot(slots: asyncio.Semaphore, wait_seconds: float) -> None:
+    """Wait a while for a place among those who are served; StoreBusy when none gets free."""
+    if not slots.locked():
+        await slots.acquire()  # free: returns without waiting
+        return
+    try:
+        async with asyncio.timeout(wait_seconds):
+            await slots.acquire()
+    except TimeoutError as error:
+        raise StoreBusy() from error
+
+
+def _failed(group: _Group, error: BaseException) -> Committed:
+    """What to say when a group did not come back with its outcomes."""
+    known = isinstance(error, CovenError)
+    if not known:
+        log.error("a writer failed", exc_info=error)
+    for work in group.works:
+        work.value = None
+        work.error = error if known else OutcomeUnknown(reason="a writer failed")
+    # Whether it is in the log is not known either: whoever listens had better look.
+    return Committed(group.project, "", look=not known)
+
+
+def _give_up(writer: Writer) -> None:
+    try:
+        writer.close()
+    except Exception:  # a boundary: the thread goes on with a new connection
+        log.exception("a writer could not be closed")
 
 
 def outcome(work: Work) -> Any:

@@ -1,7 +1,8 @@
 """Collection: deleting the blobs that no row names, in the one order that is safe.
 
-`used` is asked *after* a page of blobs has been condemned, which is what the proof in `holds` stands
-on. It has to answer for everybody: every room that keeps digests, in every project of this store.
+`used` is asked *after* a page of blobs has been condemned, which is what the proof in `holds`
+stands on. It has to answer for everybody: every room that keeps digests, in every project of this
+store.
 """
 
 from collections.abc import Awaitable, Callable, Collection
@@ -22,7 +23,7 @@ class Collected:
 
 
 async def collect(blobs: Blobs, used: Used, *, page_rows: int = 1000) -> Collected:
-    """Delete what no row names. Idempotent; a crash in the middle only leaves the rest for later."""
+    """Delete what no row names. Idempotent; a crash in the middle leaves the rest for later."""
     seen = deleted = 0
     after: Digest | None = None
     while digests := await blobs.list(after=after, limit=page_rows):

@@ -1,9 +1,9 @@
 """What a blob store promises, whoever keeps it: a folder today, an object store later.
 
-Content goes in and comes out by its digest. A reply means that it is on disk: after `put`, `put_many`
-and `delete` return, neither a crash nor a power cut takes it back. Methods are `async` because an
-object store is a network away; the folder runs its blocking work in threads of its own, so no
-implementation ever blocks the event loop.
+Content goes in and comes out by its digest. A reply means that it is on disk: after `put`,
+`put_many` and `delete` return, neither a crash nor a power cut takes it back. Methods are `async`
+because an object store is a network away; the folder runs its blocking work in threads of its own,
+so no implementation ever blocks the event loop.
 
 Not here: who refers to a blob. That is in the rooms' rows, and only the rows make a blob worth
 keeping. The order is therefore always: hold, put, commit the row that names it, let go.
@@ -47,9 +47,9 @@ class Blobs(Protocol):
 
         Idempotent: the same content again is the same blob, and costs no room. A copy that is there
         already is read and checked before it is relied on; where it is damaged this put repairs it,
-        where it is condemned this put pardons it, where it is being deleted this put stores it anew.
-        A path must name a regular file, not a link. Errors in reading the content are raised as
-        they are, and then nothing was stored.
+        where it is condemned this put pardons it, where it is being deleted this put stores it
+        anew. A path must name a regular file, not a link. Errors in reading the content are raised
+        as they are, and then nothing was stored.
 
         Raises BlobTooLarge, BlobsFull, BlobsReadOnly (nothing was stored), BlobsFailed (unknown;
         doing it again is safe), HoldEnded.

@@ -13,8 +13,9 @@ deletion's sentence was given at c, the rows were read at r > c, and X went at d
 - The put came before c: were the hold still open at c, X would have been left out of the sentence.
   So the writer had let go, hence had committed, before c < r: the rows named X, and it was kept.
 
-A row that copies a digest from another row needs no hold: both rows are read and written in one
-transaction, and if that comes after r, the row it copies from was there at r.
+A row that copies a digest from another row needs no hold: the one is read and the other written in
+one transaction. Follow the copies back from a row that was written after r: they end either at a
+row that was there at r, so X was kept, or at a put after c, which pardoned X.
 
 This is the bookkeeping of one process, in memory: a crash ends all holds together with the use
 cases that had them, and a sentence that was not carried out changes nothing. The lock is held for a

@@ -1,0 +1,204 @@
+"""`python -m coven.daemon`: the verbs that must work without a daemon, and `up`, which is one.
+
+The command line starts this program instead of importing the daemon, so `coven --help` stays quick
+and the client stays a visitor. Errors are told here, once: what happened and what to do about it.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from coven import config
+from coven.config import Settings
+from coven.core import failpoints
+from coven.core.errors import CovenError, Kind
+
+_EXIT_CODES = {Kind.INVALID: 2, Kind.MALFORMED: 2, Kind.MISSING: 10}
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Do what the arguments say; the exit code of the process."""
+    asked = _parser().parse_args(arguments)
+    try:
+        failpoints.arm(environment.get("COVEN_FAILPOINTS", ""))
+        settings = config.load(
+            _directory(asked, environment),
+            environment=environment,
+            port=getattr(asked, "port", None),
+            store=asked.store,
+            fresh=getattr(asked, "fresh", False),
+        )
+        verb: Callable[[argparse.Namespace, Settings], int] = asked.verb
+        return verb(asked, settings)
+    except CovenError as error:
+        _tell(error, as_json=asked.json)
+        return _EXIT_CODES.get(error.kind, 1)
+    except BrokenPipeError:
+        # Whoever read our output has enough; the interpreter must not complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        print(f"error: {error.strerror or error}: {error.filename or ''}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    every = argparse.ArgumentParser(add_help=False)
+    every.add_argument("--dir", type=Path, help="the project directory (or COVEN_DIR)")
+    every.add_argument("--store", metavar="URL", help="sqlite or postgresql://…")
+    every.add_argument("--json", action="store_true", help="answer in JSON")
+    parser = argparse.ArgumentParser(prog="coven", description=__doc__)
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    def add(
+        to: Any,  # what `add_subparsers` gives has no public name
+        name: str,
+        verb: Callable[[argparse.Namespace, Settings], int],
+        told: str,
+    ) -> argparse.ArgumentParser:
+        made = to.add_parser(name, parents=[every], help=told, description=told)
+        made.set_defaults(verb=verb)
+        return made
+
+    up = add(verbs, "up", _up, "Start the daemon here, in the foreground.")
+    up.add_argument("--port", type=int, metavar="N", help="0 picks a free one")
+    up.add_argument("--fresh", action="store_true", help="start without state of the older layout")
+    add(verbs, "doctor", _doctor, "Say what works on this machine and what to install.")
+    add(verbs, "migrate", _migrate, "Move state of the older layout into the store.")
+    configuration = verbs.add_parser("config", help="Look at the configuration.")
+    add(
+        configuration.add_subparsers(required=True, metavar="VERB"),
+        "show",
+        _config_show,
+        "Show every setting, its value and where it came from.",
+    )
+    store = verbs.add_parser("store", help="Look after the store.")
+    on_store = store.add_subparsers(required=True, metavar="VERB")
+    add(on_store, "check", _store_check, "Look for damage.")
+    dump = add(on_store, "dump", _store_dump, "Write every row as a line of JSON.")
+    dump.add_argument("target", nargs="?", type=Path, help="a new file; otherwise the output")
+    backup = add(on_store, "backup", _store_backup, "Write a consistent copy to a file.")
+    backup.add_argument("target", nargs="?", type=Path, help="a new file")
+    return parser
+
+
+def _directory(asked: argparse.Namespace, environment: Mapping[str, str]) -> Path:
+    named = asked.dir or environment.get("COVEN_DIR")
+    if named:
+        return Path(named).expanduser()
+    here = Path.cwd()
+    if asked.verb is _up:
+        return here  # a daemon starts where one stands, never in a directory above
+    above = (place for place in (here, *here.parents) if (place / config.STATE_DIRECTORY).is_dir())
+    return next(above, here)
+
+
+def _up(asked: argparse.Namespace, settings: Settings) -> int:
+    # Each verb imports what it needs: `doctor` must work where the daemon does not.
+    from coven.daemon import boot
+
+    try:
+        return boot.run(settings, as_json=asked.json)
+    except CovenError:
+        # A bad value may be why: `port` fell back to one that is in use. Otherwise boot tells them.
+        for problem in settings.problems:
+            print(f"warning: {problem}", file=sys.stderr)
+        raise
+
+
+def _doctor(asked: argparse.Namespace, settings: Settings) -> int:
+    from coven.daemon import doctor
+
+    return doctor.run(settings, environment=dict(os.environ), as_json=asked.json)
+
+
+def _migrate(asked: argparse.Namespace, settings: Settings) -> int:
+    from coven.daemon import older_layout
+
+    found = older_layout.find(settings.state_directory)
+    if found:
+        told = (
+            f"Found {older_layout.render(found)}. This version cannot move it into the store yet: "
+            "that comes with the tasks. Nothing was changed. Until then `coven up --fresh` starts "
+            "without it; keep the files and run `coven migrate` again after the next upgrade."
+        )
+    else:
+        told = f"There is nothing to migrate in {settings.state_directory}."
+    if asked.json:
+        print(json.dumps({"found": found, "migrated": False, "message": told}))
+    else:
+        print(told, file=sys.stderr if found else sys.stdout)
+    return 1 if found else 0
+
+
+def _config_show(asked: argparse.Namespace, settings: Settings) -> int:
+    if asked.json:
+        print(json.dumps(_as_json(settings), indent=2))
+        return 0
+    print(f"{settings.config_file}{'' if settings.config_file.exists() else ' (not there yet)'}\n")
+    width = max(len(name) for name in settings.values)
+    for name, value in settings.values.items():
+        print(f"{name:<{width}}  {value!s:<10}  {settings.sources[name]}")
+    for problem in settings.problems:
+        print(f"\nwarning: {problem}", file=sys.stderr)
+    return 0
+
+
+def _as_json(settings: Settings) -> dict[str, object]:
+    return {
+        "directory": str(settings.directory),
+        "file": str(settings.config_file),
+        "settings": {
+            setting.name: {
+                "value": settings.values[setting.name],
+                "source": settings.sources[setting.name],
+                "default": setting.default,
+                "environment": setting.environment,
+                "meaning": setting.meaning,
+            }
+            for setting in config.SETTINGS
+        },
+        "problems": settings.problems,
+    }
+
+
+def _store_check(asked: argparse.Namespace, settings: Settings) -> int:
+    from coven.daemon import offline
+
+    return offline.check(settings, as_json=asked.json)
+
+
+def _store_dump(asked: argparse.Namespace, settings: Settings) -> int:
+    from coven.daemon import offline
+
+    return offline.dump(settings, asked.target)
+
+
+def _store_backup(asked: argparse.Namespace, settings: Settings) -> int:
+    from coven.daemon import offline
+
+    return offline.backup(settings, asked.target, as_json=asked.json)
+
+
+def _tell(error: CovenError, *, as_json: bool) -> None:
+    if as_json:
+        body = {
+            "code": error.code,
+            "message": error.message,
+            "details": error.details,
+            "remedy": error.remedy,
+        }
+        print(json.dumps({"error": body}, default=str), file=sys.stderr)
+    else:
+        print(f"error: {error.message}\n{error.remedy}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ))

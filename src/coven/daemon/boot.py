@@ -1,0 +1,181 @@
+"""The start of the daemon, in order: lock, schema, recovery, loops, doors; and its end, backwards.
+
+Nothing is opened before the lock is ours, nothing is answered before recovery is done, and the
+address is written only when the doors are open: whoever finds it can use it. The end needs no luck:
+everything that matters is in the store already, so `kill -9` is just a faster way to stop.
+"""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+import uvloop
+
+import coven
+from coven.config import Settings
+from coven.core import clock as clocks
+from coven.core import failpoints
+from coven.core.clock import SystemClock
+from coven.core.errors import CovenError
+from coven.daemon import (
+    address,
+    announcement,
+    app,
+    config_file,
+    files,
+    logs,
+    node,
+    older_layout,
+    recovery,
+    token,
+)
+from coven.daemon.address import Address
+from coven.daemon.daemon import Daemon
+from coven.daemon.listening import Listening
+from coven.daemon.loops import Loops
+from coven.daemon.model import DaemonStopped
+from coven.daemon.retention import Retention
+from coven.daemon.rooms import ROOMS
+from coven.store import Store, Transaction, lock, open_store
+
+log = logging.getLogger(__name__)
+
+Render = Callable[[Daemon, list[str]], str]
+"""How the announcement looks: for a person, or for a program."""
+
+LOCKED = failpoints.declare("daemon.boot.locked", "the lock is taken, the store is not open")
+OPENED = failpoints.declare("daemon.boot.opened", "the schema is ready, nothing is recovered")
+RECOVERED = failpoints.declare("daemon.boot.recovered", "recovery is done, the doors are closed")
+ANSWERING = failpoints.declare(
+    "daemon.boot.answering", "the doors are open, the address is not told"
+)
+STOPPING = failpoints.declare("daemon.stop.begun", "the end has begun, nothing is closed")
+
+
+@asynccontextmanager
+async def running(
+    settings: Settings, clock: SystemClock | None = None, *, logged: bool = False
+) -> AsyncGenerator[Daemon]:
+    """A daemon, for the length of a `with`; `logged` when this process is nothing else."""
+    clock = clock or SystemClock(settings.clock_offset)
+    async with contextlib.AsyncExitStack() as opened:
+        held = await asyncio.to_thread(_take_lock, settings, clock)
+        opened.push_async_callback(asyncio.to_thread, held.release)
+        failpoints.hit(LOCKED)
+        if logged:
+            foreground = sys.stderr.isatty()
+            opened.enter_context(logs.configure(settings, foreground=foreground, clock=clock))
+        clean = not await asyncio.to_thread(settings.address_file.exists)
+        listening = await asyncio.to_thread(Listening, settings.port, settings.socket)
+        opened.push_async_callback(listening.close)
+        store = await open_store(settings.store_url, clock=clock, rooms=ROOMS)
+        opened.push_async_callback(store.close)
+        failpoints.hit(OPENED)
+        daemon = await _prepared(settings, clock, store=store, listening=listening)
+        await recovery.run(
+            store,
+            daemon.node,
+            version=coven.__version__,
+            clean=clean,
+            recoveries=recovery.RECOVERIES,
+        )
+        failpoints.hit(RECOVERED)
+        daemon.loops.start()
+        opened.push_async_callback(daemon.loops.close)
+        doors = app.make(daemon)
+        await listening.serve(doors)
+        # Streams are let go first, or the servers would wait for them.
+        opened.push_async_callback(listening.close)
+        opened.callback(doors.close)
+        failpoints.hit(ANSWERING)
+        await asyncio.to_thread(_tell_address, daemon)
+        opened.push_async_callback(
+            asyncio.to_thread, address.remove, settings.address_file, pid=daemon.pid
+        )
+        yield daemon
+        failpoints.hit(STOPPING)
+        await _say_goodbye(daemon)
+
+
+def run(settings: Settings, *, as_json: bool = False) -> int:
+    """Be the daemon until somebody stops it; the exit code of the process."""
+    files.make_state_directory(settings.state_directory)
+    told = list(settings.problems)
+    reminder = older_layout.check(settings)
+    if reminder is not None:
+        told.append(reminder)
+    render = announcement.render_json if as_json else announcement.render
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_run(settings, told, render))
+
+
+async def _run(settings: Settings, told: list[str], render: Render) -> int:
+    async with running(settings, logged=True) as daemon:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, daemon.stop, signal.Signals(number).name)
+        told += await asyncio.to_thread(config_file.complete, settings)
+        print(render(daemon, told), flush=True)
+        log.info("the daemon is up at %s", daemon.url)
+        await daemon.stopping.wait()
+        log.info("the daemon stops: %s", daemon.reason)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # Whoever asks twice does not want to wait for requests that are under way.
+            loop.add_signal_handler(number, _end_now)
+    return 0
+
+
+def _end_now() -> None:
+    raise SystemExit(1)
+
+
+def _take_lock(settings: Settings, clock: SystemClock) -> lock.Lock:
+    files.make_state_directory(settings.state_directory)
+    return lock.take(settings.lock_file, clock=clock)
+
+
+async def _prepared(
+    settings: Settings, clock: SystemClock, *, store: Store, listening: Listening
+) -> Daemon:
+    retention = Retention(store, settings)
+    return Daemon(
+        settings=settings,
+        clock=clock,
+        node=await asyncio.to_thread(node.ensure, settings.node_file),
+        store=store,
+        loops=Loops([retention.loop()], clock),
+        retention=retention,
+        started_at=clocks.render(clock.now()),
+        listening=listening,
+        token=await asyncio.to_thread(token.ensure, settings.token_file),
+    )
+
+
+def _tell_address(daemon: Daemon) -> None:
+    address.write(
+        daemon.settings.address_file,
+        Address(
+            pid=daemon.pid,
+            url=daemon.url,
+            socket=daemon.socket,
+            version=coven.__version__,
+            started_at=daemon.started_at,
+        ),
+    )
+
+
+async def _say_goodbye(daemon: Daemon) -> None:
+    event = DaemonStopped(entity_id=daemon.node, reason=daemon.reason)
+    try:
+        await daemon.store.write(_tell_stop, event)
+    except CovenError as error:
+        # A full disk must not keep the daemon from ending.
+        log.warning("the end could not be written down: %s", error.message)
+
+
+def _tell_stop(tx: Transaction, event: DaemonStopped) -> None:
+    tx.emit(event)

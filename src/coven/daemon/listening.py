@@ -1,0 +1,131 @@
+"""The daemon's sockets: one in `.coven`, one on the loopback address, served by one app.
+
+The sockets are bound before anything is told to anybody, so the address in `covend.json` is true
+from its first instant. A socket file that is there already was left by a daemon that is gone: the
+lock is ours by now.
+"""
+
+import asyncio
+import contextlib
+import errno
+import os
+import socket
+import stat
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from coven.daemon.files import reason_of
+from coven.daemon.model import PortInUse, SocketRefused
+
+HOST = "127.0.0.1"
+BACKLOG = 2048
+STOP_SECONDS = 5
+_UNIX_PATH_MAX = 107  # what fits into `struct sockaddr_un`
+
+
+class _Server(uvicorn.Server):
+    """A server of ours: signals belong to the daemon, not to one of its two servers."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+class Listening:
+    """Both sockets and who serves them."""
+
+    def __init__(self, port: int, path: Path) -> None:
+        self._tcp = _bind_port(port)
+        try:
+            self._unix = _bind_path(path)
+        except BaseException:
+            self._tcp.close()
+            raise
+        self._path = path
+        self._servers: list[_Server] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self.port: int = self._tcp.getsockname()[1]
+
+    @property
+    def url(self) -> str:
+        """Where the loopback socket answers."""
+        return f"http://{HOST}:{self.port}"
+
+    async def serve(self, app: Any) -> None:
+        """Answer on both sockets from now on."""
+        for bound in (self._tcp, self._unix):
+            config = uvicorn.Config(
+                app,
+                http="httptools",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                proxy_headers=False,
+                backlog=BACKLOG,
+                timeout_graceful_shutdown=STOP_SECONDS,
+            )
+            server = _Server(config)
+            self._servers.append(server)
+            self._tasks.append(asyncio.create_task(server.serve(sockets=[bound])))
+        while not all(server.started for server in self._servers):
+            failed = [task for task in self._tasks if task.done()]
+            for task in failed:
+                task.result()
+            await asyncio.sleep(0.001)
+
+    async def close(self) -> None:
+        """Take no more requests and let the present ones end, within bounds."""
+        for server in self._servers:
+            server.should_exit = True
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tcp.close()
+        self._unix.close()
+        await asyncio.to_thread(self._path.unlink, missing_ok=True)
+
+
+def _bind_port(port: int) -> socket.socket:
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((HOST, port))
+        bound.listen(BACKLOG)
+    except OSError as error:
+        bound.close()
+        if error.errno == errno.EADDRINUSE:
+            raise PortInUse(port=port) from error
+        raise SocketRefused(address=f"{HOST}:{port}", reason=reason_of(error)) from error
+    bound.setblocking(False)
+    return bound
+
+
+def _bind_path(path: Path) -> socket.socket:
+    if len(os.fsencode(path)) > _UNIX_PATH_MAX:
+        raise SocketRefused(
+            address=str(path), reason=f"its name is longer than {_UNIX_PATH_MAX} bytes"
+        )
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if path.is_symlink() or (path.exists() and not stat.S_ISSOCK(path.lstat().st_mode)):
+            raise SocketRefused(address=str(path), reason="something else is in its place")
+        path.unlink(missing_ok=True)
+        # The mode is right from the first instant: nobody can connect between bind and chmod.
+        before = os.umask(0o177)
+        try:
+            bound.bind(str(path))
+        finally:
+            os.umask(before)
+        bound.listen(BACKLOG)
+    except OSError as error:
+        bound.close()
+        raise SocketRefused(address=str(path), reason=reason_of(error)) from error
+    except SocketRefused:
+        bound.close()
+        raise
+    bound.setblocking(False)
+    return bound

@@ -1,0 +1,177 @@
+"""What commands answer: to a person, to a script, and when they are refused."""
+
+import asyncio
+import json
+
+import pytest
+import typer
+
+from coven.cli import run
+from coven.cli.app import command
+from coven.cli.events import BEGINNING, moment
+from coven.cli.failures import exit_code_of
+from coven.client.errors import refusal
+from coven.core import ids
+from tests.cli.program import coven, running
+
+
+def _every_command(node=None, path=()):
+    node = node or command()
+    below = getattr(node, "commands", {})
+    if not below:
+        return [(path, node)]
+    return [one for name, child in below.items() for one in _every_command(child, (*path, name))]
+
+
+COMMANDS = _every_command()
+
+
+@pytest.mark.parametrize(("path", "node"), COMMANDS, ids=[" ".join(path) for path, _ in COMMANDS])
+def test_every_command_explains_itself_with_an_example_and_takes_json(path, node):
+    told = node.get_help(typer.Context(node, info_name=path[-1]))
+    assert node.help
+    assert "Example:\n  coven " + " ".join(path) in told.replace("    coven", "  coven")
+    assert {"--json", "--dir", "--url", "--token"} <= {
+        option for one in node.params for option in one.opts
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["--help"], 0), ([], 0), (["events", "--what"], 2), (["nothing"], 2)]
+)
+def test_help_and_usage_errors_need_no_daemon(arguments, code, capsys):
+    assert run(arguments) == code
+    told = capsys.readouterr()
+    assert (told.err == "") == (code == 0)
+
+
+def test_a_usage_error_has_the_same_shape_as_every_other(capsys):
+    assert run(["events", "--what", "--json"]) == 2
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert (error["code"], error["remedy"]) == (
+        "USAGE",
+        "`coven events --help` shows what it takes.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "exit_code"),
+    [
+        (400, "MALFORMED_ID", 2),
+        (401, "UNKNOWN_TOKEN", 13),
+        (403, "NOT_THE_OWNER", 13),
+        (404, "TASK_NOT_FOUND", 10),
+        (409, "BAD_TRANSITION", 11),
+        (409, "WORKSPACE_IN_USE", 12),
+        (409, "ALREADY_CLAIMED", 12),
+        (409, "TASK_CYCLE", 14),
+        (410, "EVENTS_GONE", 1),
+        (412, "STALE_GENERATION", 13),
+        (422, "INVALID_BODY", 2),
+        (429, "TOO_MANY", 1),
+        (500, "INTERNAL_ERROR", 1),
+        (503, "STORE_BUSY", 1),
+    ],
+)
+def test_the_exit_code_says_what_a_script_can_do_about_it(status, code, exit_code):
+    assert exit_code_of(refusal(status, {"code": code, "message": "No."})) == exit_code
+
+
+def test_a_place_may_be_said_as_how_long_ago():
+    assert moment(None) is None
+    assert moment("start") == BEGINNING
+    assert moment("MXxhYmM") == "MXxhYmM"
+    assert moment("2030-01-31T12:00:00Z") == "2030-01-31T12:00:00Z"
+    ago = moment("10m")
+    assert ago is not None
+    assert ago.endswith("Z")
+
+
+async def test_a_notification_goes_its_whole_way(daemon):
+    project = daemon.settings.directory
+    post = ("notification", "post", "build", "It is \x1b[31mred", "--subject", "ci")
+    first = await coven(*post, "--idempotency-key", "k1", within=project)
+    again = await coven(*post, "--idempotency-key", "k1", within=project)
+    assert first.code == again.code == 0, first.err
+    assert first.out == again.out
+    posted = first.out.strip()
+    listed = await coven("notification", "list", "--unread", "--json", within=project)
+    assert [item["id"] for item in listed.document["items"]] == [posted]
+    shown = await coven("notification", "show", posted, within=project)
+    assert shown.out.startswith("It is \\x1b[31mred  (build)\nabout ci\n")
+    read = await coven("notification", "read", posted, "--json", within=project)
+    assert read.document["read_at"] is not None
+    listed = await coven("notification", "list", "--unread", within=project)
+    assert listed.out == "id\tat\tkind\ttitle\tread\n"
+
+
+async def test_a_refusal_is_told_as_message_and_remedy_and_by_the_exit_code(daemon):
+    project = daemon.settings.directory
+    missing = await coven("notification", "show", ids.new(), within=project)
+    assert missing.code == 10
+    assert missing.out == ""
+    assert missing.err.startswith("Error: ")
+    assert len(missing.err.splitlines()) == 2
+    malformed = await coven("--json", "notification", "show", "nope", within=project)
+    assert (malformed.code, malformed.error["code"]) == (2, "MALFORMED_ID")
+    assert malformed.error["remedy"]
+
+
+async def test_events_are_shown_page_after_page_and_from_a_place(daemon, client):
+    project = daemon.settings.directory
+    for number in range(120):
+        await client.notifications.post("test", f"number {number}")
+    shown = await coven("events", "--json", "--type", "user.*", within=project)
+    told = [json.loads(line) for line in shown.out.splitlines()]
+    assert [event["data"]["title"] for event in told] == [f"number {n}" for n in range(120)]
+    rest = await coven("events", "--json", "--since", told[99]["id"], within=project)
+    assert [json.loads(line) for line in rest.out.splitlines()] == told[100:]
+
+
+async def test_a_followed_event_is_told_at_once_and_ctrl_c_is_quiet(daemon, client):
+    project = daemon.settings.directory
+    async with running(
+        "events", "--follow", "--json", "--since", "start", within=project
+    ) as followed:
+        assert json.loads(await followed.line())["type"] == "daemon.recovered"
+        posted = await client.notifications.post("test", "now")
+        assert json.loads(await followed.line())["entity_id"] == posted.id
+        assert await followed.interrupt() == 130
+        assert followed.process.stderr is not None
+        assert await followed.process.stderr.read() == b""
+
+
+async def test_a_reader_that_goes_away_is_no_failure(daemon, client):
+    for number in range(50):
+        await client.notifications.post("test", f"number {number}")
+    async with running("events", within=daemon.settings.directory) as events:
+        await events.line()
+        events.process.stdout._transport.close()  # what `| head -1` does to its writer
+        await asyncio.wait_for(events.process.wait(), 10)
+        assert await events.process.stderr.read() == b""
+
+
+async def test_a_token_works_from_elsewhere_until_it_is_revoked(daemon, tmp_path):
+    project = daemon.settings.directory
+    made = await coven("token", "create", "laptop", "--scope", "read", "--json", within=project)
+    token = made.document["token"]
+    there = ("--url", daemon.url, "--token", token)
+    assert (await coven("events", *there, within=tmp_path)).code == 0
+    denied = await coven("notification", "post", "a", "b", *there, within=tmp_path)
+    assert denied.code == 13
+    listed = await coven("token", "list", within=project)
+    assert token not in listed.out
+    assert (await coven("token", "revoke", made.document["id"], within=project)).code == 0
+    assert (await coven("events", *there, within=tmp_path)).code == 13
+
+
+async def test_upkeep_is_shown_and_done(daemon):
+    project = daemon.settings.directory
+    loops = (await coven("loop", "list", "--json", within=project)).document["items"]
+    assert "expired_records" in {loop["name"] for loop in loops}
+    ran = await coven("loop", "run", "expired_records", "--json", within=project)
+    assert ran.document["name"] == "expired_records"
+    planned = await coven("retention", "plan", "--json", within=project)
+    assert "events" in {rule["name"] for rule in planned.document["rules"]}
+    assert (await coven("retention", "run", within=project)).code == 0
+    assert (await coven("store", "check", within=project)).code == 0
