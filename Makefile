@@ -47,8 +47,8 @@ requirements: $(DEV) ## print each promise of the specification with the tests t
 bench: $(DEV) ## run the benchmarks, each beside its reference
 	@$(BIN)/python -m benchmarks
 
-prove: $(DEV) ## run the fault and property suites at full counts
-	@COVEN_PROVE=1 $(BIN)/python -m pytest --timeout=3600 tests/faults tests/machines
+prove: $(DEV) ## run the fault and property suites at full counts and record them
+	@$(BIN)/python -m scripts.prove $(WORKERS)
 
 lock: $(VENV) ## resolve the dependencies again and write requirements/*.txt
 	@$(PIP) install uv

@@ -16,7 +16,7 @@ __all__ = ["Coven", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    # `from coven import Coven` must not make the daemon pay for the client, nor the other way round.
+    # The daemon must not pay for the client because somebody can write `from coven import Coven`.
     if name == "Coven":
         from coven.client import Coven
 

@@ -82,7 +82,7 @@ class Setting:
                 return "sqlite or postgresql://…"
 
 
-def _retention(name: str, default: int, most: int, meaning: str) -> Setting:
+def _retention(name: str, default: int, meaning: str, *, most: int) -> Setting:
     # `store.eventRetentionHours` is COVEN_EVENT_RETENTION_HOURS in the environment.
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
     return Setting(
@@ -96,11 +96,15 @@ def _retention(name: str, default: int, most: int, meaning: str) -> Setting:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    _retention("eventRetentionHours", 24, 876_000, "How long an event is kept for replay."),
-    _retention("taskRetentionDays", 30, 36_500, "How long a closed task stays in view."),
-    _retention("taskSoftDeleteDays", 7, 36_500, "How long a task out of view can be brought back."),
-    _retention("workflowRetentionDays", 7, 36_500, "How long a completed workflow is kept."),
-    _retention("claimTimeoutMinutes", 30, 525_600, "How long a claim lasts without a renewal."),
+    _retention("eventRetentionHours", 24, "How long an event is kept for replay.", most=876_000),
+    _retention("taskRetentionDays", 30, "How long a closed task stays in view.", most=36_500),
+    _retention(
+        "taskSoftDeleteDays", 7, "How long a task out of view can be brought back.", most=36_500
+    ),
+    _retention("workflowRetentionDays", 7, "How long a completed workflow is kept.", most=36_500),
+    _retention(
+        "claimTimeoutMinutes", 30, "How long a claim lasts without a renewal.", most=525_600
+    ),
     Setting(
         name="store.url",
         default="sqlite",
@@ -245,7 +249,7 @@ def load(
         chosen = _choose(setting, places, problems)
         values[setting.name], sources[setting.name] = chosen
     offset = _clock_offset(environment.get(CLOCK_OFFSET, ""), problems)
-    return _settings(root, values, sources, problems, fresh=fresh, offset=offset)
+    return _settings(root, values, sources, problems=problems, fresh=fresh, offset=offset)
 
 
 def read_document(path: Path) -> Document:
@@ -448,8 +452,8 @@ def _settings(
     root: Path,
     values: dict[str, Scalar],
     sources: dict[str, str],
-    problems: list[str],
     *,
+    problems: list[str],
     fresh: bool,
     offset: timedelta,
 ) -> Settings:

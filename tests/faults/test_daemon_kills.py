@@ -1,7 +1,7 @@
 """The daemon is killed: at every armed point, and at random moments. Nothing promised is lost.
 
-Each case prints its seed; `COVEN_SEED=…` replays it. CI runs a sample with fresh seeds, `make prove`
-the full counts.
+Each case prints its seed; `COVEN_SEED=…` replays it. CI runs a sample with fresh seeds, `make
+prove` the full counts.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import os
 import random
 import secrets
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,8 @@ import pytest
 
 from coven.core import failpoints
 from coven.daemon import boot  # noqa: F401 - declares the failpoints of everything it starts
-from tests.faults.harness import PROVE, RealDaemon, real_daemon
+from tests.faults.harness import LOOK_SECONDS, PROVE, RealDaemon, real_daemon
+from tests.faults.proof import record
 from tests.faults.workload import Told, verify, work
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(180)]
@@ -63,6 +65,7 @@ def test_a_kill_at_this_point_loses_nothing(daemon: RealDaemon, point: str) -> N
     assert daemon.start(offset=offset), daemon.output
     asyncio.run(verify(daemon, told, retention=retention))
     assert daemon.stop() == 0, daemon.output
+    record(daemon, told, kind="armed", point=point, seed=seed, kills=1)
 
 
 @pytest.mark.parametrize("number", range(FULL if PROVE else SAMPLE))
@@ -70,18 +73,20 @@ def test_a_kill_at_a_random_moment_loses_nothing(daemon: RealDaemon, number: int
     seed = seeds(1)[0]
     print(f"COVEN_SEED={seed} number={number}")
     rng, told = random.Random(seed), Told()
-    for _ in range(rng.randint(1, 3)):
+    lives = rng.randint(1, 3)
+    for _ in range(lives):
         daemon.launch()
         moment = rng.uniform(0.0, 0.5) if rng.random() < 0.2 else rng.uniform(0.5, 1.8)
         killer = threading.Timer(moment, daemon.kill)
         killer.start()
         while not daemon.is_dead and not daemon.answers:
-            pass
+            time.sleep(LOOK_SECONDS)
         if not daemon.is_dead:
             asyncio.run(work(daemon, told, rng, writes=WRITES * 20))
         killer.join()
     assert daemon.start(), daemon.output
     asyncio.run(verify(daemon, told))
+    record(daemon, told, kind="random", point="", seed=seed, kills=lives)
 
 
 def _live(

@@ -5,6 +5,7 @@ import contextlib
 import json
 import random
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import httpx
@@ -126,7 +127,7 @@ def _verify_events(
     numbers = [event["seq"] for event in events]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), "the numbers have a gap"
     times = [event["timestamp"] for event in events]
-    assert all(a < b for a, b in zip(times, times[1:], strict=False)), "times do not rise"
+    assert all(a < b for a, b in pairwise(times)), "times do not rise"
     if retention:
         return
     assert numbers[0] == 1, "the log does not begin at its beginning"

@@ -12,7 +12,7 @@ import json
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from coven.core.errors import CovenError, Kind
 
@@ -133,10 +133,11 @@ def _decode(
         raise MalformedCursor() from error
     if not isinstance(body, list) or body[:3] != [1, collection, _checksum(filters)]:
         raise MalformedCursor()
-    key = tuple(body[3:])
-    if not key or not all(part is None or type(part) in (str, int) for part in key):
+    key = cast("list[object]", body)[3:]
+    scalars = tuple(part for part in key if part is None or type(part) in (str, int))
+    if not key or len(scalars) != len(key):
         raise MalformedCursor()
-    return key
+    return cast("tuple[Scalar, ...]", scalars)
 
 
 def _checksum(filters: tuple[tuple[str, Scalar], ...]) -> int:

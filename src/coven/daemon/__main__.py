@@ -24,6 +24,7 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     """Do what the arguments say; the exit code of the process."""
     asked = _parser().parse_args(arguments)
+    asked.environment = environment
     try:
         failpoints.arm(environment.get("COVEN_FAILPOINTS", ""))
         settings = config.load(
@@ -61,30 +62,31 @@ def _parser() -> argparse.ArgumentParser:
         to: Any,  # what `add_subparsers` gives has no public name
         name: str,
         verb: Callable[[argparse.Namespace, Settings], int],
+        *,
         told: str,
     ) -> argparse.ArgumentParser:
         made = to.add_parser(name, parents=[every], help=told, description=told)
         made.set_defaults(verb=verb)
         return made
 
-    up = add(verbs, "up", _up, "Start the daemon here, in the foreground.")
+    up = add(verbs, "up", _up, told="Start the daemon here, in the foreground.")
     up.add_argument("--port", type=int, metavar="N", help="0 picks a free one")
     up.add_argument("--fresh", action="store_true", help="start without state of the older layout")
-    add(verbs, "doctor", _doctor, "Say what works on this machine and what to install.")
-    add(verbs, "migrate", _migrate, "Move state of the older layout into the store.")
+    add(verbs, "doctor", _doctor, told="Say what works on this machine and what to install.")
+    add(verbs, "migrate", _migrate, told="Move state of the older layout into the store.")
     configuration = verbs.add_parser("config", help="Look at the configuration.")
     add(
         configuration.add_subparsers(required=True, metavar="VERB"),
         "show",
         _config_show,
-        "Show every setting, its value and where it came from.",
+        told="Show every setting, its value and where it came from.",
     )
     store = verbs.add_parser("store", help="Look after the store.")
     on_store = store.add_subparsers(required=True, metavar="VERB")
-    add(on_store, "check", _store_check, "Look for damage.")
-    dump = add(on_store, "dump", _store_dump, "Write every row as a line of JSON.")
+    add(on_store, "check", _store_check, told="Look for damage.")
+    dump = add(on_store, "dump", _store_dump, told="Write every row as a line of JSON.")
     dump.add_argument("target", nargs="?", type=Path, help="a new file; otherwise the output")
-    backup = add(on_store, "backup", _store_backup, "Write a consistent copy to a file.")
+    backup = add(on_store, "backup", _store_backup, told="Write a consistent copy to a file.")
     backup.add_argument("target", nargs="?", type=Path, help="a new file")
     return parser
 
@@ -108,7 +110,7 @@ def _up(asked: argparse.Namespace, settings: Settings) -> int:
         return boot.run(settings, as_json=asked.json)
     except CovenError:
         # A bad value may be why: `port` fell back to one that is in use. Otherwise boot tells them.
-        for problem in settings.problems:
+        for problem in () if asked.json else settings.problems:
             print(f"warning: {problem}", file=sys.stderr)
         raise
 
@@ -116,7 +118,7 @@ def _up(asked: argparse.Namespace, settings: Settings) -> int:
 def _doctor(asked: argparse.Namespace, settings: Settings) -> int:
     from coven.daemon import doctor
 
-    return doctor.run(settings, environment=dict(os.environ), as_json=asked.json)
+    return doctor.run(settings, environment=asked.environment, as_json=asked.json)
 
 
 def _migrate(asked: argparse.Namespace, settings: Settings) -> int:

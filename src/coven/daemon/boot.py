@@ -69,6 +69,7 @@ async def running(
         if logged:
             foreground = sys.stderr.isatty()
             opened.enter_context(logs.configure(settings, foreground=foreground, clock=clock))
+        problems = await asyncio.to_thread(config_file.complete, settings)
         clean = not await asyncio.to_thread(settings.address_file.exists)
         listening = await asyncio.to_thread(Listening, settings.port, settings.socket)
         opened.push_async_callback(listening.close)
@@ -76,6 +77,7 @@ async def running(
         opened.push_async_callback(store.close)
         failpoints.hit(OPENED)
         daemon = await _prepared(settings, clock, store=store, listening=listening)
+        daemon.problems += problems
         await recovery.run(
             store,
             daemon.node,
@@ -118,8 +120,7 @@ async def _run(settings: Settings, told: list[str], render: Render) -> int:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, daemon.stop, signal.Signals(number).name)
-        told += await asyncio.to_thread(config_file.complete, settings)
-        print(render(daemon, told), flush=True)
+        print(render(daemon, told + daemon.problems), flush=True)
         log.info("the daemon is up at %s", daemon.url)
         await daemon.stopping.wait()
         log.info("the daemon stops: %s", daemon.reason)

@@ -26,6 +26,8 @@ class Daemon:
     started_at: str
     listening: Listening
     token: str = field(repr=False)
+    problems: list[str] = field(default_factory=list[str])
+    """What was found while starting that a person must read."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     reason: str = "asked to"
 

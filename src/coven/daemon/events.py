@@ -126,7 +126,7 @@ def _start(view: Any, place: str | None) -> Cursor | EventsGone:
 
 
 async def stream(store: Store, start: Cursor | EventsGone, wanted: Filter) -> AsyncIterator[bytes]:
-    """The frames of a stream: its place, then events and heartbeats; a resync where it lost some."""
+    """Its place, then events and heartbeats; a resync where some are lost."""
     while True:
         if isinstance(start, EventsGone):
             reason = str(start.details["reason"])

@@ -47,7 +47,7 @@ def write(path: Path, content: bytes, *, mode: int, owner: tuple[int, int] | Non
     _sweep(path)
     beside = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.new")
     try:
-        _write_new(beside, content, mode, owner)
+        _write_new(beside, content, mode=mode, owner=owner)
         failpoints.hit(WRITTEN)
         os.rename(beside, path)
     except BaseException:
@@ -72,7 +72,7 @@ def reason_of(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else str(error)
 
 
-def _write_new(path: Path, content: bytes, mode: int, owner: tuple[int, int] | None) -> None:
+def _write_new(path: Path, content: bytes, *, mode: int, owner: tuple[int, int] | None) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     with open(os.open(path, flags, 0o600), "wb") as file:
         file.write(content)

@@ -80,6 +80,6 @@ def default_target(settings: Settings, clock: SystemClock) -> Path:
 
 
 def _require(settings: Settings) -> None:
-    if settings.store_url.startswith("sqlite:"):
-        if not Path(settings.store_url.removeprefix("sqlite:")).exists():
-            raise StoreMissing(directory=str(settings.directory))
+    scheme, _, path = settings.store_url.partition(":")
+    if scheme == "sqlite" and not Path(path).exists():
+        raise StoreMissing(directory=str(settings.directory))

@@ -1,0 +1,26 @@
+"""What a fault test has proved, as a line of JSON for `make prove` to write down."""
+
+import json
+import os
+
+from tests.faults.harness import RealDaemon
+from tests.faults.workload import Told
+
+
+def record(daemon: RealDaemon, told: Told, *, kind: str, point: str, seed: int, kills: int) -> None:
+    """Add a case that held to the file that COVEN_PROOF names; nothing without it."""
+    path = os.environ.get("COVEN_PROOF")
+    if not path:
+        return
+    case = {
+        "kind": kind,
+        "engine": "sqlite" if daemon.store == "sqlite" else "postgres",
+        "point": point,
+        "seed": seed,
+        "kills": kills,
+        "acknowledged": len(told.acknowledged) + len(told.read),
+        "refused": len(told.refused),
+        "seen": len(told.seen),
+    }
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps(case) + "\n")
