@@ -93,15 +93,18 @@ async def running(*arguments: str, within: Path) -> AsyncIterator[Running]:
 async def daemon_of(project: Path) -> AsyncIterator[Running]:
     """`coven up`, once it says where it is."""
     async with running("up", "--port", "0", within=project) as up:
-        await eventually(
-            lambda: announcement(project).get("pid") == up.process.pid, within=SECONDS_MAX
-        )
+        await eventually(lambda: asyncio.to_thread(_is_up, project, up), within=SECONDS_MAX)
         yield up
+
+
+def _is_up(project: Path, up: Running) -> bool:
+    return announcement(project).get("pid") == up.process.pid
 
 
 async def _started(*arguments: str, within: Path) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         sys.executable,
+        "-P",  # as the console script, which does not look for modules where it is run
         "-m",
         "coven",
         *arguments,

@@ -142,12 +142,12 @@ async def test_a_followed_event_is_told_at_once_and_ctrl_c_is_quiet(daemon, clie
 
 
 async def test_a_reader_that_goes_away_is_no_failure(daemon, client):
-    for number in range(50):
-        await client.notifications.post("test", f"number {number}")
-    async with running("events", within=daemon.settings.directory) as events:
+    follow = ("events", "--follow", "--since", "start")
+    async with running(*follow, within=daemon.settings.directory) as events:
         await events.line()
         events.process.stdout._transport.close()  # what `| head -1` does to its writer
-        await asyncio.wait_for(events.process.wait(), 10)
+        await client.notifications.post("test", "for nobody")
+        assert await asyncio.wait_for(events.process.wait(), 10) == 141
         assert await events.process.stderr.read() == b""
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from coven.client.address import announcement
 from tests.cli.program import coven, daemon_of, running
 
 pytestmark = pytest.mark.fault
@@ -16,7 +15,7 @@ async def test_up_becomes_the_daemon_and_stop_waits_for_its_end(project: Path):
     async with daemon_of(project) as up:
         status = await coven("status", "--json", within=project)
         assert status.code == 0, status.err
-        assert status.document["pid"] == up.process.pid == announcement(project)["pid"]
+        assert status.document["pid"] == up.process.pid
         assert status.document["running"] is True
         stopped = await coven("stop", "--json", within=project)
         assert (stopped.code, stopped.document["pid"]) == (0, up.process.pid)
@@ -30,8 +29,7 @@ async def test_a_stop_that_takes_too_long_says_so_and_what_to_do(project: Path):
             stop = await coven("--json", "stop", "--timeout", "0.2", within=project)
         finally:
             up.process.send_signal(signal.SIGCONT)
-    assert stop.code == 1
-    assert stop.error["code"] in ("DAEMON_STILL_RUNNING", "NO_REPLY")
+    assert (stop.code, stop.error["code"]) == (1, "DAEMON_STILL_RUNNING")
 
 
 async def test_stopping_where_nothing_runs_is_fine(tmp_path: Path):

@@ -51,7 +51,7 @@ async def test_following_goes_on_when_the_page_is_turned(log: Path):
 
 
 async def test_following_waits_for_a_log_that_is_not_there_yet(tmp_path: Path):
-    async with running("logs", "-f", "-n", "0", "--json", within=tmp_path) as logs:
+    async with running("logs", "-f", "--json", within=tmp_path) as logs:
         (tmp_path / ".coven").mkdir()
         (tmp_path / ".coven" / "covend.log").write_text(_line(1))
         assert json.loads(await logs.line())["count"] == 1

@@ -26,7 +26,7 @@ def render(daemon: Daemon, problems: list[str]) -> str:
         "",
         "Three things to try, in another terminal:",
         f"  {command} watch{where}",
-        f'  {command} notification post{where} "It works"',
+        f'  {command} notification post{where} hello "It works"',
         f"  kill -9 {daemon.pid}    # then start again: nothing acknowledged is lost",
         "",
         "Stop it with Ctrl-C or `coven stop`. Kill it whenever you like.",

@@ -68,7 +68,8 @@ async def running(
         failpoints.hit(LOCKED)
         if logged:
             foreground = sys.stderr.isatty()
-            opened.enter_context(logs.configure(settings, foreground=foreground, clock=clock))
+            writing = logs.configure(settings, foreground=foreground, clock=clock)
+            opened.push_async_callback(asyncio.to_thread, writing.close)
         problems = await asyncio.to_thread(config_file.complete, settings)
         clean = not await asyncio.to_thread(settings.address_file.exists)
         listening = await asyncio.to_thread(Listening, settings.port, settings.socket)
@@ -120,7 +121,7 @@ async def _run(settings: Settings, told: list[str], render: Render) -> int:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, daemon.stop, signal.Signals(number).name)
-        print(render(daemon, told + daemon.problems), flush=True)
+        print(await asyncio.to_thread(render, daemon, told + daemon.problems), flush=True)
         log.info("the daemon is up at %s", daemon.url)
         await daemon.stopping.wait()
         log.info("the daemon stops: %s", daemon.reason)

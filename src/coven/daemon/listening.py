@@ -104,11 +104,19 @@ def _bind_port(port: int) -> socket.socket:
     return bound
 
 
+def _bind(bound: socket.socket, path: Path) -> None:
+    if len(os.fsencode(path)) <= _UNIX_PATH_MAX:
+        bound.bind(str(path))
+        return
+    # A socket's name must be short, a project's path may be long: go through its directory.
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        bound.bind(f"/proc/self/fd/{folder}/{path.name}")
+    finally:
+        os.close(folder)
+
+
 def _bind_path(path: Path) -> socket.socket:
-    if len(os.fsencode(path)) > _UNIX_PATH_MAX:
-        raise SocketRefused(
-            address=str(path), reason=f"its name is longer than {_UNIX_PATH_MAX} bytes"
-        )
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         if path.is_symlink() or (path.exists() and not stat.S_ISSOCK(path.lstat().st_mode)):
@@ -117,7 +125,7 @@ def _bind_path(path: Path) -> socket.socket:
         # The mode is right from the first instant: nobody can connect between bind and chmod.
         before = os.umask(0o177)
         try:
-            bound.bind(str(path))
+            _bind(bound, path)
         finally:
             os.umask(before)
         bound.listen(BACKLOG)

@@ -3,6 +3,9 @@
 A loop is named after the ailment it cures. Its pass is idempotent: it may run at any moment, twice,
 or after a crash in the middle of itself. It can be run at once by its name, which is how tests and
 `coven loop run` activate it. A pass that fails is logged and tried again at its next time.
+
+Two clocks say when that is, and the earlier one wins: the steady one stands still while the machine
+sleeps, and the time of day may be set back. By either alone, an hour could last for days.
 """
 
 import asyncio
@@ -16,6 +19,9 @@ from coven.core.errors import CovenError
 from coven.daemon.model import LoopUnknown
 
 log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+"""How long a jump of the time of day can go unseen."""
 
 Counts = dict[str, int]
 
@@ -70,13 +76,21 @@ class Loops:
 
     async def _drive(self, record: Record) -> None:
         while True:
+            began = self._clock.monotonic(), self._clock.now()
             try:
                 await self._pass(record)
             except CovenError as error:
                 log.warning("loop %s: %s", record.loop.name, error.message)
             except Exception:
                 log.exception("loop %s failed", record.loop.name)
-            await asyncio.sleep(record.loop.every.total_seconds())
+            while (left := self._seconds_left(record.loop, *began)) > 0:
+                await asyncio.sleep(min(left, LOOK_SECONDS))
+
+    def _seconds_left(self, loop: Loop, began: float, began_at: datetime) -> float:
+        """How long until the next time of a loop, given when it last made a pass by itself."""
+        steadily = self._clock.monotonic() - began
+        by_the_day = (self._clock.now() - began_at).total_seconds()
+        return loop.every.total_seconds() - max(steadily, by_the_day)
 
     async def _pass(self, record: Record) -> None:
         async with record.turn:

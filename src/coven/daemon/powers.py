@@ -148,8 +148,7 @@ def _kvm() -> Check:
 def _cgroups() -> Check:
     remedy = "Limits of workspaces fall back to rlimits. Start the daemon in a delegated cgroup."
     if not (_CGROUPS / "cgroup.controllers").exists():
-        found = "version 1" if _CGROUPS.exists() else "not mounted"
-        return Check.warn("cgroups", found, "Limits of workspaces need cgroup version 2.")
+        return _first_cgroups(remedy)
     ours = _own_cgroup()
     if not os.access(ours, os.W_OK):
         return Check.warn("cgroups", f"version 2, {ours} is not writable", remedy)
@@ -158,6 +157,17 @@ def _cgroups() -> Check:
     if missing:
         return Check.warn("cgroups", f"version 2, writable, without {', '.join(missing)}", remedy)
     return Check.ok("cgroups", f"version 2, writable ({' '.join(controllers)})")
+
+
+def _first_cgroups(remedy: str) -> Check:
+    """The older kind: one tree for each controller."""
+    trees = [name for name in ("cpu", "memory", "pids") if (_CGROUPS / name).is_dir()]
+    if not trees:
+        return Check.warn("cgroups", "not mounted", remedy)
+    closed = [name for name in trees if not os.access(_CGROUPS / name, os.W_OK)]
+    if closed:
+        return Check.warn("cgroups", f"version 1, {', '.join(closed)} not writable", remedy)
+    return Check.ok("cgroups", f"version 1, writable ({' '.join(trees)})")
 
 
 def _own_cgroup() -> Path:
