@@ -16,7 +16,11 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
     meta = case.meta
     if meta is None or not meta.generation.mode.is_positive:
         return
-    if case.query and "cursor" in case.query:
-        del case.query["cursor"]
-    if case.headers and "Idempotency-Key" in case.headers:
-        case.headers["Idempotency-Key"] = secrets.token_hex(16)
+    for place in ("cursor", "since"):
+        if case.query and place in case.query:
+            del case.query[place]
+    headers = case.headers
+    if headers and "Last-Event-ID" in headers:
+        del headers["Last-Event-ID"]
+    if headers and "Idempotency-Key" in headers:
+        headers["Idempotency-Key"] = secrets.token_hex(16)

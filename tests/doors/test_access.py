@@ -14,6 +14,9 @@ from coven.doors.model import Scope
 from coven.store import Store, events
 from tests.doors.conftest import OWNER_TOKEN, through_port
 
+# For what ends before the store, or is the same whatever the store is.
+ONE_ENGINE = pytest.mark.parametrize("engine_name", ["sqlite"])
+
 URL = "/api/v1/notifications"
 TOKENS = "/api/v1/tokens"
 DRAFT = {"kind": "x", "title": "t"}
@@ -33,6 +36,7 @@ async def test_the_owners_token_and_the_socket_may_do_everything(
         assert (await way.get(TOKENS)).status_code == 200
 
 
+@ONE_ENGINE
 async def test_the_port_without_a_token_is_401_and_says_how_to_come_in(doors: Doors) -> None:
     async with through_port(doors, None) as stranger:
         reply = await stranger.get(URL)
@@ -42,6 +46,7 @@ async def test_the_port_without_a_token_is_401_and_says_how_to_come_in(doors: Do
     assert ".coven/token" in reply.json()["error"]["remedy"]
 
 
+@ONE_ENGINE
 @pytest.mark.parametrize(
     "authorization",
     [
@@ -137,6 +142,7 @@ async def test_a_look_that_began_before_a_revoke_does_not_bring_the_token_back(
         await access.look_up(authorization)
 
 
+@ONE_ENGINE
 async def test_another_daemon_on_the_store_refuses_a_revoked_token_soon(
     store: Store, door: httpx.AsyncClient, access: Access
 ) -> None:
@@ -188,6 +194,7 @@ async def test_a_token_acts_in_its_own_project_only(doors: Doors, door: httpx.As
     assert len(owner.json()["items"]) == 1
 
 
+@ONE_ENGINE
 @pytest.mark.parametrize("project", ["", "a/b", "-x", "x" * 64, "ä", "a b"])
 async def test_a_project_that_cannot_be_one_is_400(door: httpx.AsyncClient, project: str) -> None:
     reply = await door.get(URL, headers={"X-Coven-Project": project.encode("latin-1")})
@@ -195,6 +202,7 @@ async def test_a_project_that_cannot_be_one_is_400(door: httpx.AsyncClient, proj
     assert reply.json()["error"]["code"] == "MALFORMED_PROJECT"
 
 
+@ONE_ENGINE
 @pytest.mark.parametrize(
     "body",
     [

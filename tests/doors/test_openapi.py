@@ -109,3 +109,11 @@ def shape(document: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
             found = found[step]
         part = found
     return part
+
+
+async def test_every_text_of_the_document_forbids_what_the_doors_refuse(
+    document: dict[str, Any],
+) -> None:
+    draft = document["components"]["schemas"]["NotificationDraft"]["properties"]
+    assert draft["subject"]["anyOf"][0]["pattern"] == r"^[^\u0000]*$"
+    assert draft["title"]["allOf"] == [{"pattern": r"^[^\u0000]*$"}]

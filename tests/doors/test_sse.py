@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+import structlog.testing
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.registry import CollectorRegistry
@@ -26,17 +27,19 @@ class Source:
     """A feed whose every piece the test gives by hand, and which notices that it was closed."""
 
     def __init__(self) -> None:
-        self.pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.pieces: asyncio.Queue[bytes | Exception | None] = asyncio.Queue()
         self.is_closed = False
 
     async def frames(self) -> AsyncIterator[bytes]:
         try:
             while (piece := await self.pieces.get()) is not None:
+                if isinstance(piece, Exception):
+                    raise piece
                 yield piece
         finally:
             self.is_closed = True
 
-    def give(self, *pieces: bytes | None) -> None:
+    def give(self, *pieces: bytes | Exception | None) -> None:
         for piece in pieces:
             self.pieces.put_nowait(piece)
 
@@ -136,17 +139,25 @@ async def test_revoking_a_token_ends_the_streams_that_it_opened(
     access.watch(holder, kept)
     access.unwatch(holder, kept)
     access.forget(token_id)
+    late = asyncio.Event()
+    access.watch(holder, late)
     assert ended.is_set()
+    assert late.is_set()
     assert not kept.is_set()
 
 
-async def test_a_source_that_breaks_ends_the_reply_unfinished(doors: Doors, source: Source) -> None:
+async def test_a_source_that_breaks_is_logged_and_ends_the_reply_unfinished(
+    doors: Doors, source: Source
+) -> None:
     call = Call(path="/stream", headers=[OWNER])
-    running = listen(doors, call)
-    await eventually(lambda: call.sent)
-    source.pieces.put_nowait(7)  # type: ignore[arg-type]
-    source.give(None)
-    await asyncio.wait_for(running, 5)
+    with structlog.testing.capture_logs() as logs:
+        running = listen(doors, call)
+        await eventually(lambda: call.sent)
+        source.give(frame(data="1"), ZeroDivisionError("inside"))
+        await asyncio.wait_for(running, 5)
+    assert [one["event"] for one in logs] == ["request_failed"]
+    assert call.body == frame(data="1")
+    assert not call.is_complete
     assert source.is_closed
 
 

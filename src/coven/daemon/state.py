@@ -1,5 +1,6 @@
 """What no single room can answer: the whole state, the daemon's health, its end."""
 
+import asyncio
 import platform
 from typing import Any
 
@@ -121,7 +122,8 @@ def routes(daemon: Daemon, registry: CollectorRegistry) -> APIRouter:
     )
     async def get_metrics(caller: Reading) -> Answer:
         headers = [(b"content-type", CONTENT_TYPE_LATEST.encode())]
-        return Answer(200, generate_latest(registry), headers)
+        body = await asyncio.to_thread(generate_latest, registry)  # it reads /proc
+        return Answer(200, body, headers)
 
     @router.post("/shutdown", status_code=202, summary="End the daemon in good order")
     async def post_shutdown(caller: Administering) -> Stopping:

@@ -19,7 +19,6 @@ from coven.doors.shapes import (
     InstantText,
     Limit,
     Listing,
-    NotBlank,
     Output,
     Whole,
 )
@@ -38,7 +37,6 @@ __all__ = [
     "InstantText",
     "Limit",
     "Listing",
-    "NotBlank",
     "Output",
     "Principal",
     "Reading",

@@ -106,7 +106,7 @@ class Access:
         self._owner_hash = owner_hash or digest(secrets.token_bytes(32))
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._watchers: dict[TokenId, set[asyncio.Event]] = {}
-        self._revocations = 0
+        self._revoked: set[TokenId] = set()
 
     def recognise(self, authorization: bytes | None, *, over_socket: bool) -> Principal | None:
         """The caller, if that needs no look into the store: the owner, or a token seen lately."""
@@ -125,23 +125,21 @@ class Access:
     async def look_up(self, authorization: bytes) -> Principal:
         """The caller that a token names, or TokenUnknown."""
         token_hash = digest(_bearer(authorization))
-        revocations = self._revocations
         grant = await self._store.read(records.grant, token_hash)
-        if grant is None:
+        # A revoke that was committed while we were reading wins over what we read.
+        if grant is None or grant.token_id in self._revoked:
             raise TokenUnknown()
         principal = _principal(grant)
-        # A revoke that was committed while we were reading must win over what we read.
-        if revocations == self._revocations:
-            until = self._clock.monotonic() + _CACHED_SECONDS_MAX
-            self._known[token_hash] = _Known(principal, until)
-            self._known.move_to_end(token_hash)
-            if len(self._known) > _CACHED_MAX:
-                self._known.popitem(last=False)
+        until = self._clock.monotonic() + _CACHED_SECONDS_MAX
+        self._known[token_hash] = _Known(principal, until)
+        self._known.move_to_end(token_hash)
+        if len(self._known) > _CACHED_MAX:
+            self._known.popitem(last=False)
         return principal
 
     def forget(self, token_id: TokenId) -> None:
         """A token was revoked: refuse it from now on, and end the streams that it opened."""
-        self._revocations += 1
+        self._revoked.add(token_id)
         for token_hash, known in list(self._known.items()):
             if known.principal.token_id == token_id:
                 del self._known[token_hash]
@@ -150,7 +148,9 @@ class Access:
 
     def watch(self, principal: Principal, ended: asyncio.Event) -> None:
         """Set `ended` when the principal loses its token. The owner cannot."""
-        if principal.token_id is not None:
+        if principal.token_id in self._revoked:
+            ended.set()  # since it was let in
+        elif principal.token_id is not None:
             self._watchers.setdefault(principal.token_id, set()).add(ended)
 
     def unwatch(self, principal: Principal, ended: asyncio.Event) -> None:

@@ -97,6 +97,7 @@ class Endpoint:
         if wanted.body is not None:
             values[wanted.body.name] = await wanted.body.read(arrival)
         if wanted.request is not None:
+            # A route that reads the request itself also counts what it reads.
             values[wanted.request] = Request(arrival.scope, arrival.receive)
         if principal is None or wanted.caller is None:
             return self._render(await self._call(**values))

@@ -169,7 +169,7 @@ def problems(found: list[Any]) -> list[dict[str, str]]:
     return [
         {
             "field": ".".join(str(part) for part in one["loc"]) or "(body)",
-            "problem": str(one["msg"]),
+            "problem": str(one["msg"]).removeprefix("Value error, "),
         }
         for one in found
     ]

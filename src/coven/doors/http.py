@@ -9,6 +9,7 @@ Above stand the rooms' `routes.py` and `daemon`; below only access, the store an
 """
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -172,14 +173,14 @@ class Doors:
             except ClientGone:
                 return
         except Exception as error:  # noqa: BLE001 - the outermost boundary: a defect is reported here
-            _report(error, request_id, method, route)
+            _report(error, request_id, method=method, route=route)
             answer = _refusal(CovenError(request_id=request_id.decode()))
         # The number of series must not be the caller's choice.
         counted = method if method in _METHODS else "(other)"
         seconds = self._clock.monotonic() - started
         self._metrics.answered(route, counted, answer.status, seconds=seconds)
         if answer.stream is not None:
-            await self._stream(answer, request_id, receive, send)
+            await self._stream(answer, request_id, route=route, receive=receive, send=send)
             return
         await _send(answer, request_id, send, without_body=method == "HEAD")
 
@@ -190,7 +191,7 @@ class Doors:
         return found
 
     async def _stream(
-        self, answer: Answer, request_id: bytes, receive: Receive, send: Send
+        self, answer: Answer, request_id: bytes, *, route: str, receive: Receive, send: Send
     ) -> None:
         assert answer.stream is not None, "only a stream is streamed"
         ended = asyncio.Event()
@@ -204,7 +205,7 @@ class Doors:
             await send(_start(answer.status, answer.headers, request_id))
             await answer.stream.run(receive, send, ended=ended)
         except Exception as error:  # noqa: BLE001 - the reply has begun: a defect can only be logged
-            _report(error, request_id, "GET", "(stream)")
+            _report(error, request_id, method="GET", route=route)
         finally:
             self._metrics.open_streams -= 1
             self._streams.discard(ended)
@@ -236,14 +237,16 @@ def _not_allowed(place: _Place, path: str, method: str) -> MethodNotAllowed:
     return MethodNotAllowed(path=path[:200], method=method[:20], allowed=allowed)
 
 
-def _report(error: Exception, request_id: bytes, method: str, route: str) -> None:
-    log.error(
-        "request_failed",
-        request_id=request_id.decode(),
-        method=method,
-        route=route,
-        exc_info=error,
-    )
+def _report(error: Exception, request_id: bytes, *, method: str, route: str) -> None:
+    # A log that cannot be written (a full disk) must not take the reply with it.
+    with contextlib.suppress(OSError):
+        log.error(
+            "request_failed",
+            request_id=request_id.decode(),
+            method=method,
+            route=route,
+            exc_info=error,
+        )
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

@@ -79,21 +79,12 @@ def _flag(given: Any) -> Any:
     return given
 
 
-def _refuse_blank(given: str) -> str:
-    if not given.strip():
-        raise ValueError("must not be blank")
-    return given
-
-
 Whole = BeforeValidator(_whole)
 """For a number in a query: digits and nothing else. It stands behind the number's limits, which
 would otherwise not reach the OpenAPI document."""
 
 Flag = Annotated[bool, BeforeValidator(_flag)]
 """A yes or no in a query: `true` or `false` and nothing else."""
-
-NotBlank = AfterValidator(_refuse_blank)
-"""For texts that a person reads: spaces alone say nothing."""
 
 Limit = Annotated[
     int,

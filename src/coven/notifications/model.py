@@ -13,11 +13,15 @@ from coven.core.ids import NotificationId
 from coven.store import Event
 
 KIND_PATTERN = r"^[a-z0-9]+(?:[._-][a-z0-9]+)*$"
+# At least one visible character, written out because "space" means something else in each dialect
+# of regular expressions that reads this.
+TITLE_PATTERN = r"[^\s\x00-\x20\x7f-\xa0\ufeff]"
 KIND_CHARACTERS_MAX = 64
 TITLE_CHARACTERS_MAX = 200
 SUBJECT_CHARACTERS_MAX = 200
 BODY_BYTES_MAX = 16 * 1024
 
+_VISIBLE = re.compile(TITLE_PATTERN)
 _KIND = re.compile(KIND_PATTERN.replace("$", r"\Z"), re.ASCII)
 
 
@@ -51,9 +55,9 @@ class Draft:
     def __post_init__(self) -> None:
         if len(self.kind) > KIND_CHARACTERS_MAX or _KIND.match(self.kind) is None:
             raise NotificationRefused(field="kind", problem="is not a slug")
-        if not self.title.strip() or len(self.title) > TITLE_CHARACTERS_MAX:
+        if _VISIBLE.search(self.title) is None or len(self.title) > TITLE_CHARACTERS_MAX:
             raise NotificationRefused(
-                field="title", problem=f"must have 1 to {TITLE_CHARACTERS_MAX} characters"
+                field="title", problem=f"must have 1 to {TITLE_CHARACTERS_MAX} visible characters"
             )
         if self.subject is not None and len(self.subject) > SUBJECT_CHARACTERS_MAX:
             raise NotificationRefused(

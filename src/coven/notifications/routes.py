@@ -15,7 +15,6 @@ from coven.doors import (
     InstantText,
     Limit,
     Listing,
-    NotBlank,
     Output,
     Reading,
     Working,
@@ -29,6 +28,7 @@ from coven.notifications.model import (
     KIND_PATTERN,
     SUBJECT_CHARACTERS_MAX,
     TITLE_CHARACTERS_MAX,
+    TITLE_PATTERN,
     Draft,
     NotificationNotFound,
 )
@@ -44,10 +44,10 @@ class NotificationDraft(Input):
     kind: KindText = Field(
         description="What it is about, as a slug to filter by.", examples=["task.blocked"]
     )
-    title: Annotated[str, NotBlank] = Field(
+    title: str = Field(
         min_length=1,
         max_length=TITLE_CHARACTERS_MAX,
-        pattern=r"\S",
+        pattern=TITLE_PATTERN,
         description="One line that says it all.",
         examples=["The task waits for you"],
     )
@@ -83,6 +83,7 @@ async def post(body: NotificationDraft, caller: Working) -> NotificationView:
 @router.get("")
 async def list_page(
     caller: Reading,
+    *,
     limit: Limit = pages.ROWS_DEFAULT,
     cursor: CursorText = None,
     kind: Annotated[KindText | None, Query(description="Only this kind.")] = None,
