@@ -92,7 +92,7 @@ class Listening:
 def _bind_port(port: int) -> socket.socket:
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # Inherited by every connection: a reply must not wait for the acknowledgement of the one before.
+    # Every connection inherits it: a reply must not wait until the one before is acknowledged.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
         bound.bind((HOST, port))
