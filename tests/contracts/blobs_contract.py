@@ -414,6 +414,13 @@ async def damage_is_refused_told_and_repaired_by_a_put(house: House) -> None:
     assert told == {large, small, packed}
     await stored(blobs, content_of(200), content_of(20), content_of(21))
     assert await intact(blobs)
+    async with blobs.hold() as hold:
+        [packed] = await blobs.put_many([content_of(23)], hold=hold)
+        house.damage(packed)
+        await blobs.put_many([content_of(n) for n in (22, 23, 200)], hold=hold)
+    assert await intact(blobs)
+    assert await blobs.get(packed) == content_of(23)
+    [packed] = await stored(blobs, content_of(21))
     assert await blobs.get(packed) == content_of(21)
     assert await blobs.get(sound) == content_of(22)
     await blobs.close()

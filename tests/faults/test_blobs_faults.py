@@ -17,7 +17,7 @@ from coven.core import failpoints, ids
 from coven.store.blobs import BlobsFailed, digest_of, open_folder
 from tests.faults.blobs_life import CONTENTS, LIMITS, NUMBER_OF, content_of
 
-pytestmark = pytest.mark.fault
+pytestmark = [pytest.mark.fault, pytest.mark.timeout(900)]
 
 PROVE = os.environ.get("COVEN_PROVE") == "1"
 SEED = int(os.environ.get("COVEN_SEED") or random.SystemRandom().randrange(1 << 32))

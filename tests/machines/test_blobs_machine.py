@@ -7,6 +7,7 @@ import tempfile
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -20,6 +21,8 @@ from hypothesis.stateful import (
 )
 
 from coven.store.blobs import Digest, FolderBlobs, Hold, Limits, Sentence, digest_of, open_folder
+
+pytestmark = pytest.mark.timeout(900)
 
 PROVE = os.environ.get("COVEN_PROVE") == "1"
 LIMITS = Limits(block_bytes=16, packed_bytes_max=24, pack_bytes_max=200, gather_files_min=3)
@@ -160,8 +163,8 @@ class BlobFolders(RuleBasedStateMachine):
 
 test_a_blob_folder_answers_as_its_model_does = BlobFolders.TestCase
 test_a_blob_folder_answers_as_its_model_does.settings = settings(
-    max_examples=300 if PROVE else 15,
-    stateful_step_count=50 if PROVE else 25,
+    max_examples=300 if PROVE else 10,
+    stateful_step_count=50 if PROVE else 20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

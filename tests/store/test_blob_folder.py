@@ -26,6 +26,9 @@ from coven.store.blobs import (
     digest_of,
     open_folder,
 )
+from coven.store.blobs.disk import Disk
+from coven.store.blobs.model import Damaged
+from coven.store.blobs.shelves import Shelves
 from tests.contracts.blobs_contract import LIMITS, content_of, intact, removed, stored
 from tests.eventually import eventually
 from tests.store.disks import CountingDisk, FailingDisk, GatedDisk
@@ -277,11 +280,11 @@ async def test_a_range_is_checked_without_reading_the_rest(
         await opened.get_range(digest, offset=440, length=100)
 
 
-async def test_every_byte_of_a_file_is_guarded(opened: FolderBlobs, tmp_path: Path) -> None:
+async def test_every_part_of_a_file_is_guarded(opened: FolderBlobs, tmp_path: Path) -> None:
     content = content_of(150)
     [digest] = await stored(opened, content)
     path = place_of(tmp_path, digest)
-    for at in range(path.stat().st_size):
+    for at in range(0, path.stat().st_size, 3):
         flip(path, at)
         with pytest.raises(BlobCorrupt):
             await opened.get_range(digest, offset=0, length=150)
@@ -294,7 +297,7 @@ async def test_a_file_cut_short_or_grown_is_refused(opened: FolderBlobs, tmp_pat
     path = place_of(tmp_path, digest)
     whole = path.read_bytes()
     path.chmod(0o600)
-    for length in range(len(whole)):
+    for length in range(0, len(whole), 7):
         path.write_bytes(whole[:length])
         with pytest.raises(BlobCorrupt):
             await opened.get(digest)
@@ -342,6 +345,83 @@ async def test_compacting_turns_many_small_files_into_few(tmp_path: Path) -> Non
     assert await opened.compact() == 0
     assert await intact(opened)
     await opened.close()
+
+
+async def test_a_blob_on_the_move_is_in_its_pack_before_its_file_goes(tmp_path: Path) -> None:
+    disk = GatedDisk()
+    blobs = await open_folder(tmp_path / "blobs", limits=LIMITS, disk=disk)
+    digests = await stored(blobs, *(b"%d" % n for n in range(5)))
+    disk.stop_at = "unlink loose"
+    compacting = asyncio.create_task(blobs.compact())
+    await eventually(disk.reached.is_set)
+    assert len(list((tmp_path / "blobs" / "packs").iterdir())) == 1
+    assert {digest_of(await blobs.get(digest)) for digest in digests} == set(digests)
+    disk.gate.set()
+    assert await compacting == 5
+    await blobs.close()
+
+
+async def twice(folder: Path) -> tuple[Digest, Path]:
+    """A folder with two packs of the same three blobs, as a crash while rewriting leaves it."""
+    blobs = await open_folder(folder / "blobs", limits=LIMITS)
+    digests = await batch(blobs, 3)
+    await blobs.close()
+    [pack] = (folder / "blobs" / "packs").iterdir()
+    second = pack.with_name("f" + pack.name[1:])
+    second.write_bytes(pack.read_bytes())
+    return digests[0], second
+
+
+async def test_a_read_looks_again_when_its_pack_was_replaced_meanwhile(tmp_path: Path) -> None:
+    digest, _ = await twice(tmp_path)
+
+    def look() -> list[object]:
+        shelves = Shelves(tmp_path / "blobs", Disk(), LIMITS)
+        readers = shelves.readers(digest)
+        first = next(readers)
+        with shelves.moving:
+            shelves.drop({shelves.packs[1]: [digest_of(b"1")]})
+        found = [first, *readers]
+        shelves.close()
+        return found
+
+    found = await asyncio.to_thread(look)
+    assert len(found) >= 3
+    assert not any(isinstance(reader, Damaged) for reader in found)
+
+
+async def test_a_copy_too_many_does_no_harm_and_is_deleted_as_well(tmp_path: Path) -> None:
+    digest, _ = await twice(tmp_path)
+    blobs = await open_folder(tmp_path / "blobs", limits=LIMITS)
+    assert len(await blobs.list()) == 3
+    await removed(blobs, digest)
+    await blobs.close()
+    blobs = await open_folder(tmp_path / "blobs", limits=LIMITS)
+    assert not await blobs.has(digest)
+    await blobs.close()
+
+
+async def test_one_damaged_copy_of_two_is_told_read_around_and_repaired(tmp_path: Path) -> None:
+    digest, second = await twice(tmp_path)
+    flip(second, 8)
+    blobs = await open_folder(tmp_path / "blobs", limits=LIMITS)
+    assert await blobs.get(digest) == b"0"
+    assert not await intact(blobs)
+    assert await stored(blobs, b"0") == [digest]
+    assert await intact(blobs)
+    assert await blobs.get(digest) == b"0"
+    await blobs.close()
+
+
+async def test_compacting_leaves_damage_where_it_is(tmp_path: Path) -> None:
+    digest, second = await twice(tmp_path)
+    flip(second, 8)
+    blobs = await open_folder(tmp_path / "blobs", limits=LIMITS)
+    await stored(blobs, b"another")
+    assert await blobs.compact() == 4
+    assert [damage.digest async for damage in blobs.verify()] == [digest]
+    assert second.exists()
+    await blobs.close()
 
 
 async def test_a_put_that_is_cancelled_leaves_nothing_behind(
