@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ def render(daemon: Daemon, problems: list[str]) -> str:
     directory = daemon.settings.directory
     here = Path.cwd() == directory
     command = _command()
-    where = "" if here else f" --dir {directory}"
+    where = "" if here else f" --dir {shlex.quote(str(directory))}"
     lines = [f"warning: {problem}" for problem in problems]
     lines += [
         f"Coven {coven.__version__} is up on the {_store(daemon)} (pid {daemon.pid}).",
@@ -65,4 +66,5 @@ def _command() -> str:
     beside = Path(sys.executable).with_name("coven")
     if not beside.exists():
         return "coven"
-    return os.path.relpath(beside) if beside.is_relative_to(Path.cwd()) else str(beside)
+    shown = os.path.relpath(beside) if beside.is_relative_to(Path.cwd()) else str(beside)
+    return shlex.quote(shown)

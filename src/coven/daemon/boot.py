@@ -124,10 +124,10 @@ async def _run(settings: Settings, told: list[str], render: Render) -> int:
         print(await asyncio.to_thread(render, daemon, told + daemon.problems), flush=True)
         log.info("the daemon is up at %s", daemon.url)
         await daemon.stopping.wait()
-        log.info("the daemon stops: %s", daemon.reason)
         for number in (signal.SIGTERM, signal.SIGINT):
             # Whoever asks twice does not want to wait for requests that are under way.
             loop.add_signal_handler(number, _end_now)
+        log.info("the daemon stops: %s", daemon.reason)
     return 0
 
 

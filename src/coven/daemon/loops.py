@@ -81,9 +81,9 @@ class Loops:
                 await self._pass(record)
             except CovenError as error:
                 log.warning("loop %s: %s", record.loop.name, error.message)
-            except Exception:
+            except Exception:  # a boundary: one failed pass must not end the loop
                 log.exception("loop %s failed", record.loop.name)
-            while (left := self._seconds_left(record.loop, *began)) > 0:
+            while (left := self._seconds_left(record.loop, *began)) > 0:  # noqa: ASYNC110 - nothing tells of a clock that jumps
                 await asyncio.sleep(min(left, LOOK_SECONDS))
 
     def _seconds_left(self, loop: Loop, began: float, began_at: datetime) -> float:
