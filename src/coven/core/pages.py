@@ -105,7 +105,7 @@ def _checked(
         raise MalformedCursor()
     for part, check in zip(after, key, strict=True):
         if check is int:
-            if not isinstance(part, int):
+            if not isinstance(part, int) or not -(1 << 63) <= part < 1 << 63:
                 raise MalformedCursor()
         else:
             if not isinstance(part, str):

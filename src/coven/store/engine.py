@@ -81,8 +81,8 @@ class ForeignDatabase(CovenError):
     code = "FOREIGN_DATABASE"
     kind = Kind.CONFLICT
     remedy = (
-        "It was left as it is. Move it away, or name another store with --store. If it was Coven's, "
-        "it is damaged: keep it, and restore the newest file of .coven/backups."
+        "It was left as it is. Move it away, or name another store with --store. If it was "
+        "Coven's, it is damaged: keep it, and restore the newest file of .coven/backups."
     )
 
 

@@ -11,12 +11,12 @@ other daemons may commit, a forgotten notice is made good by one look at the log
 """
 
 import asyncio
+import functools
 import json
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from coven.core.errors import CovenError
@@ -58,19 +58,31 @@ class _Ring:
     stale: bool = False
     """Since that began, more has happened than it may have seen."""
     listeners: int = 0
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    changes: int = 0
+    """How often the listeners were woken: who saw another number has missed nothing."""
+    waiting: "set[asyncio.Future[bool]]" = field(default_factory=set["asyncio.Future[bool]"])
     waking: bool = False
+    asked: tuple[int, int, list[Stored]] | None = None
+    """The last place that was asked for, where the ring ended then, and the answer."""
 
     def since(self, seq: int) -> list[Stored] | None:
-        """The events after this number, or None when the ring does not reach back that far."""
+        """The events after this number, or None when the ring does not reach back that far.
+
+        The answer is shared by all listeners at the same place, which most of them are.
+        """
         if not self.events or self.events[0].seq > seq + 1:
             return None
-        start = seq + 1 - self.events[0].seq
-        return list(islice(self.events, start, start + READ_EVENTS))
+        if self.asked is None or self.asked[:2] != (seq, self.last):
+            start = seq + 1 - self.events[0].seq
+            end = min(start + READ_EVENTS, len(self.events))
+            # By index, not by walking: a deque finds what is near its ends at once.
+            self.asked = (seq, self.last, [self.events[at] for at in range(start, end)])
+        return self.asked[2]
 
     def forget(self, epoch: str | None, last: int) -> None:
         """Begin again: the ring knows nothing but where the log stands."""
         self.events.clear()
+        self.asked = None
         self.epoch, self.last = epoch, last
 
     def extend(self, more: list[Stored]) -> None:
@@ -125,7 +137,7 @@ class Feed:
             self._look(project, ring)
 
     def _look(self, project: ProjectId, ring: _Ring) -> None:
-        """Read what is missing from the log; one look at a time, and one more if it came too early."""
+        """Read what is missing from the log; one look at a time, again if it came too early."""
         ring.stale = True
         if ring.looking or self.closed.is_set():
             return
@@ -140,7 +152,8 @@ class Feed:
                 ring.stale = False
                 await self._catch_up(project, ring)
         except CovenError as error:
-            log.warning("cannot read the events of %s: %s", project, error)
+            if not self.closed.is_set():
+                log.warning("cannot read the events of %s: %s", project, error)
             asyncio.get_running_loop().call_later(
                 LOOK_AGAIN_SECONDS, self._look, project, ring
             )
@@ -169,9 +182,10 @@ class Feed:
 
     def _rouse(self, ring: _Ring) -> None:
         ring.waking = False
-        ring.changed.set()
-        if not self.closed.is_set():
-            ring.changed = asyncio.Event()
+        ring.changes += 1
+        for waiter in ring.waiting:
+            _settle(waiter, woken=True)
+        ring.waiting.clear()
 
     async def follow(self, start: Cursor, *, wanted: Filter = ALL) -> AsyncIterator[Batch]:
         """Every event after a place, in order, for ever; a batch without events each heartbeat.
@@ -193,7 +207,7 @@ class Feed:
         clock = asyncio.get_running_loop().time
         due = clock() + self._heartbeat_seconds
         while not self.closed.is_set():
-            changed = ring.changed
+            changes = ring.changes
             found = ring.since(at.seq) if ring.epoch == at.epoch else None
             if found is None:
                 at, found = await self._read(at.stream)(_after, at)
@@ -204,26 +218,37 @@ class Feed:
                 # A filter that nothing passes must not look like a dead connection.
                 yield Batch(items, at)
                 due = clock() + self._heartbeat_seconds
-            if not found and not await self._woken(changed, due) and not self._alone:
+            if not found and not await self._woken(ring, changes, due) and not self._alone:
                 self._look(at.stream, ring)
 
-    async def _woken(self, changed: asyncio.Event, until: float) -> bool:
+    async def _woken(self, ring: _Ring, changes: int, until: float) -> bool:
         """Whether something happened before the next heartbeat is due."""
+        if ring.changes != changes or self.closed.is_set():
+            return True
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[bool] = loop.create_future()
+        ring.waiting.add(waiter)
+        # One timer and no more: `asyncio.timeout` costs more than the rest of a wake-up.
+        timer = loop.call_at(until, functools.partial(_settle, waiter, woken=False))
         try:
-            async with asyncio.timeout_at(until):
-                await changed.wait()
-        except TimeoutError:
-            return False
-        return True
+            return await waiter
+        finally:
+            timer.cancel()
+            ring.waiting.discard(waiter)
 
     async def close(self) -> None:
         """End every `follow` at its next wake-up, which is now."""
         self.closed.set()
         for ring in self._rings.values():
-            ring.changed.set()
+            self._rouse(ring)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _settle(waiter: "asyncio.Future[bool]", *, woken: bool) -> None:
+    if not waiter.done():
+        waiter.set_result(woken)
 
 
 def _after(view: View, at: Cursor) -> tuple[Cursor, list[Stored]]:

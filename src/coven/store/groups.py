@@ -40,6 +40,8 @@ class Work:
     kwargs: dict[str, Any]
     value: Any = None
     error: BaseException | None = None
+    settled: bool = False
+    """Its outcome is durable, whatever becomes of the rest of its group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +141,10 @@ class LinkTransaction(LinkView):
             "type": event.type,
             "entity": event.entity,
             "entity_id": event.entity_id,
-            "data": render_event(event.type, event.data()),
         }
-        self.emitted.append(check(told))
+        check(told)
+        told["data"] = render_event(event.type, event.data())
+        self.emitted.append(told)
 
 
 class GroupFailed(Exception):
@@ -170,6 +173,7 @@ def write(writer: engine.Writer, project: ProjectId, works: list[Work]) -> Commi
         if isinstance(part, GroupFailed):
             _refuse([work], part)
             continue
+        work.settled = True
         committed.epoch = part.epoch or committed.epoch
         committed.events += part.events
         committed.look |= part.look
@@ -241,8 +245,11 @@ class _Begun:
         tx = LinkTransaction(self._writer, self._project, self._now)
         try:
             work.value = work.function(tx, *work.args, **work.kwargs)
-        except BaseException as error:  # noqa: BLE001 - a boundary: the error goes to the caller
+        except Exception as error:  # noqa: BLE001 - a boundary: the error goes to the caller
             work.error = error
+        except BaseException as error:  # noqa: BLE001 - the same, for what would end the daemon
+            work.error = RuntimeError(f"a transaction ended with {type(error).__name__}")
+            work.error.__cause__ = error
         finally:
             tx.end()
         if isinstance(tx.failed, _TROUBLE):
@@ -260,13 +267,12 @@ class _Begun:
         committed = Committed(self._project, self._head.epoch)
         if not self._emitted:
             return committed
-        at = max(self._now, clocks.parse(self._head.last_at) + MICROSECOND)
+        first = max(self._now, clocks.parse(self._head.last_at) + MICROSECOND)
         seq = self._head.seq
-        for told in self._emitted:
+        for told, at in zip(self._emitted, _instants(first, len(self._emitted)), strict=True):
             seq += 1
-            told |= {"project": self._project, "seq": seq, "timestamp": clocks.render(at)}
+            told["project"], told["seq"], told["timestamp"] = self._project, seq, at
             committed.events.append(_stored(told))
-            at += MICROSECOND
         self._writer.many(queries["append"], self._emitted)
         last = committed.events[-1].timestamp
         self._writer.run(
@@ -275,8 +281,24 @@ class _Begun:
         return committed
 
 
+def _instants(first: datetime, count: int) -> list[str]:
+    """So many instants, each a microsecond after the one before, as text."""
+    micros = first.microsecond
+    if micros + count > 1_000_000:  # somewhere a second ends
+        return [clocks.render(first + number * MICROSECOND) for number in range(count)]
+    second = clocks.render(first)[:-7]
+    return [f"{second}{micro:06}Z" for micro in range(micros, micros + count)]
+
+
 def _stored(told: dict[str, Any]) -> Stored:
-    return Stored(**{name: told[name] for name in Stored.__slots__})
+    return Stored(
+        seq=told["seq"],
+        type=told["type"],
+        entity=told["entity"],
+        entity_id=told["entity_id"],
+        timestamp=told["timestamp"],
+        data=told["data"],
+    )
 
 
 def _unresolved(

@@ -10,15 +10,16 @@ import contextlib
 import json
 import logging
 import os
+import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, LiteralString, cast
 
 import psycopg
-from psycopg import errors, sql
+from psycopg import conninfo, errors, sql
 from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8Dumper
@@ -42,9 +43,26 @@ READERS_MAX = 8
 WRITERS = 4
 POOL_WAIT_SECONDS = 10.0
 RECONNECT_SECONDS = 5.0
+LISTEN_SECONDS = 30.0
 CHANNEL = "coven_events"
 MIGRATION_LOCK = 0x436F76656E  # any number that is ours; one daemon migrates at a time
-_OPTIONS = "-c timezone=UTC -c datestyle=ISO -c synchronous_commit=on -c bytea_output=hex"
+LOCK_MILLISECONDS = 10_000  # how long a group waits for another daemon's
+IDLE_MILLISECONDS = 30_000  # a daemon that stands still in the middle of a group loses it
+_OPTIONS = (
+    "-c timezone=UTC -c datestyle=ISO -c synchronous_commit=on -c bytea_output=hex"
+    f" -c lock_timeout={LOCK_MILLISECONDS}"
+    f" -c idle_in_transaction_session_timeout={IDLE_MILLISECONDS}"
+)
+# A server that vanished without a word is noticed within half a minute.
+_CONNECTING: dict[str, Any] = {
+    "autocommit": True,
+    "connect_timeout": CONNECT_SECONDS,
+    "options": _OPTIONS,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
 _RETRY = (errors.SerializationFailure, errors.DeadlockDetected)
 
 
@@ -56,6 +74,21 @@ class _InstantLoader(Loader):
         day, _, rest = text.partition(" ")
         whole, _, fraction = rest.removesuffix("+00").partition(".")
         return f"{day}T{whole}.{fraction:0<6}Z"
+
+
+class _NumberLoader(Loader):
+    """numeric, which is what a sum of whole numbers becomes: whole where it is whole."""
+
+    def load(self, data: Any) -> int | float:
+        text = bytes(data).decode()
+        return int(text) if text.lstrip("-").isdecimal() else float(text)
+
+
+class _BooleanLoader(Loader):
+    """boolean as the 0 and 1 that SQLite answers."""
+
+    def load(self, data: Any) -> int:
+        return int(bytes(data) == b"t")
 
 
 class _TextLoader(Loader):
@@ -88,19 +121,33 @@ def _prepare(connection: "psycopg.Connection[Any]") -> None:
     adapters = connection.adapters
     adapters.register_dumper(int, Int8Dumper)
     adapters.register_loader("timestamptz", _InstantLoader)
+    adapters.register_loader("numeric", _NumberLoader)
+    adapters.register_loader("bool", _BooleanLoader)
     for name in ("uuid", "json", "jsonb"):
         adapters.register_loader(name, _TextLoader)
 
 
 def _connect(url: str) -> "psycopg.Connection[Any]":
     try:
-        connection = psycopg.connect(
-            url, autocommit=True, connect_timeout=CONNECT_SECONDS, options=_OPTIONS
-        )
+        connection = psycopg.connect(url, **_CONNECTING)
     except psycopg.Error as error:
-        raise translate(error) from error
+        failure = translate(error)
+        if error.sqlstate is None and "connection to server" not in failure.message:
+            # libpq quotes the part of the address that it cannot use, and where a password was not
+            # escaped that is a part of the password: neither told nor chained.
+            raise engine.StoreUnavailable(reason="its address cannot be used") from None
+        raise failure from error
     _prepare(connection)
     return connection
+
+
+def check_url(url: str) -> bool:
+    """Whether this can be the address of a PostgreSQL database at all."""
+    try:
+        conninfo.conninfo_to_dict(url)
+    except psycopg.Error:
+        return False
+    return True
 
 
 class PostgresLink:
@@ -111,11 +158,14 @@ class PostgresLink:
 
     def rows(self, statement: Statement, values: dict[str, Value]) -> list[Row]:
         cursor = self._execute(statement, values)
+        if cursor.description is None:
+            return []
         found = cursor.fetchall()
         if not found:
             return []
         if not statement.columns:
-            statement.columns.extend(column.name for column in cursor.description or ())
+            # In one step: another thread may be looking at the same statement.
+            statement.columns[:] = [column.name for column in cursor.description]
         return [dict(zip(statement.columns, row, strict=True)) for row in found]
 
     def run(self, statement: Statement, values: dict[str, Value]) -> int:
@@ -130,6 +180,9 @@ class PostgresLink:
             raise engine.TryAgain(str(error)) from error
         except psycopg.Error as error:
             raise translate(error, statement.name) from error
+
+
+_LOCK = cast(LiteralString, queries["lock"].postgres.replace("%(project)s", "{}"))
 
 
 class PostgresWriter(PostgresLink):
@@ -159,9 +212,7 @@ class PostgresWriter(PostgresLink):
     def _lock(self, project: ProjectId) -> tuple[engine.Head, datetime] | None:
         # One round trip: the time is asked for in a statement of its own, after the row is ours.
         text = sql.SQL("BEGIN ISOLATION LEVEL READ COMMITTED; {}; SELECT clock_timestamp()").format(
-            sql.SQL(cast(LiteralString, queries["lock"].postgres.replace("%(project)s", "{}"))).format(
-                sql.Literal(project)
-            )
+            sql.SQL(_LOCK).format(sql.Literal(project))
         )
         cursor = self._simple(text)
         cursor.nextset()
@@ -192,14 +243,20 @@ class PostgresWriter(PostgresLink):
         # Known before COMMIT is sent, so that its fate can be asked for if the answer is lost.
         row = self._simple("SELECT pg_current_xact_id()::text").fetchone()
         self._transaction_id = row[0] if row else None
-        failpoints.hit(BEFORE_COMMIT)
+        try:
+            failpoints.hit(BEFORE_COMMIT)
+        except failpoints.FailpointError as error:
+            raise engine.StoreUnavailable(reason=str(error)) from error
         try:
             self.connection.execute("COMMIT")
+            failpoints.hit(AFTER_COMMIT)
+        except failpoints.FailpointError as error:
+            raise engine.CommitUnresolved(str(error), landed=self._fate()) from error
         except psycopg.Error as error:
+            failure = translate(error, "COMMIT")
             if not (self.connection.closed or self.connection.broken):
-                raise translate(error, "COMMIT") from error
-            raise engine.CommitUnresolved(str(error).strip(), landed=self._fate()) from error
-        failpoints.hit(AFTER_COMMIT)
+                raise failure from error
+            raise engine.CommitUnresolved(failure.message, landed=self._fate()) from error
 
     def rollback(self) -> None:
         if self.connection.closed or self.connection.broken:
@@ -243,9 +300,13 @@ class PostgresMigrator:
         self._link = PostgresLink(connection)
 
     def existing(self) -> bool:
-        return bool(self._link.rows(queries["has_meta"], {}))
+        if self._link.rows(queries["has_meta"], {}):
+            return True
+        if self._link.rows(queries["tables_of_others"], {}):
+            raise engine.ForeignDatabase(path="the schema kb of this database")
+        return False
 
-    def apply(self, statements: Sequence[str], record: tuple[Statement, list[dict[str, Any]]]) -> None:
+    def apply(self, statements: Sequence[str], record: engine.Record) -> None:
         try:
             with self._link.connection.transaction():
                 for statement in statements:
@@ -274,10 +335,11 @@ class PostgresEngine:
         self._clock = clock
         self._closing = threading.Event()
         self._listener: threading.Thread | None = None
+        self._ear: psycopg.Connection[Any] | None = None
         _connect(url).close()  # a wrong address is told at once and in our words
         self._pool = ConnectionPool(
             url,
-            kwargs={"autocommit": True, "connect_timeout": CONNECT_SECONDS, "options": _OPTIONS},
+            kwargs=_CONNECTING,
             configure=_prepare,
             check=ConnectionPool.check_connection,
             min_size=1,
@@ -291,7 +353,7 @@ class PostgresEngine:
         return PostgresWriter(self._url, clock=self._clock)
 
     @contextmanager
-    def reading(self) -> Iterator[tuple[PostgresLink, datetime]]:
+    def reading(self) -> Generator[tuple[PostgresLink, datetime], None, None]:
         try:
             with self._pool.connection() as connection:
                 cursor = connection.execute(
@@ -311,7 +373,7 @@ class PostgresEngine:
             raise translate(error) from error
 
     @contextmanager
-    def migrating(self) -> Iterator[PostgresMigrator]:
+    def migrating(self) -> Generator[PostgresMigrator, None, None]:
         connection = _connect(self._url)
         try:
             connection.execute("SELECT pg_advisory_lock(%s)", (MIGRATION_LOCK,))
@@ -329,24 +391,40 @@ class PostgresEngine:
         self._listener.start()
 
     def _listen(self, woken: Callable[[ProjectId, int], None]) -> None:
+        deaf = False
         while not self._closing.is_set():
             try:
                 with contextlib.closing(_connect(self._url)) as connection:
-                    connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
-                    while not self._closing.is_set():
-                        for notice in connection.notifies(timeout=0.5, stop_after=100):
-                            for project, seq in json.loads(notice.payload).items():
-                                woken(ProjectId(project), int(seq))
+                    deaf = False
+                    self._hear(connection, woken)
             except (CovenError, psycopg.Error, ValueError) as error:
-                log.warning("cannot listen for other daemons' events: %s", error)
+                if not deaf and not self._closing.is_set():
+                    log.warning("cannot listen for other daemons' events: %s", error)
+                deaf = True
                 self._closing.wait(1.0)
 
+    def _hear(
+        self, connection: "psycopg.Connection[Any]", woken: Callable[[ProjectId, int], None]
+    ) -> None:
+        connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
+        self._ear = connection
+        # What was told while nobody listened is made good at once.
+        for row in PostgresLink(connection).rows(queries["heads"], {}):
+            woken(ProjectId(row["project_id"]), row["seq"])
+        while not self._closing.is_set():
+            for notice in connection.notifies(timeout=LISTEN_SECONDS, stop_after=100):
+                for project, seq in json.loads(notice.payload).items():
+                    woken(ProjectId(project), int(seq))
+
     def tell(self, heads: dict[ProjectId, int]) -> None:
-        if self._teller is None or self._teller.closed or self._teller.broken:
-            self._teller = _connect(self._url)
-        for start in range(0, max(len(heads), 1), 50):  # a payload has at most 8,000 bytes
-            part = dict(list(heads.items())[start : start + 50])
-            self._teller.execute("SELECT pg_notify(%s, %s)", (CHANNEL, json.dumps(part)))
+        try:
+            if self._teller is None or self._teller.closed or self._teller.broken:
+                self._teller = _connect(self._url)
+            for start in range(0, len(heads), 50):  # a payload has at most 8,000 bytes
+                part = dict(list(heads.items())[start : start + 50])
+                self._teller.execute("SELECT pg_notify(%s, %s)", (CHANNEL, json.dumps(part)))
+        except psycopg.Error as error:
+            raise translate(error, "a notice") from error
 
     def backup(self, target: Path) -> int:
         raise engine.StoreUnavailable(
@@ -360,11 +438,16 @@ class PostgresEngine:
 
     def close(self) -> None:
         self._closing.set()
-        with contextlib.suppress(CovenError, psycopg.Error):
-            self.tell({})  # which the listener hears, and sees that it is over
         self._pool.close()
         if self._teller is not None:
             self._teller.close()
+        if self._ear is not None and not self._ear.closed:
+            # The listener waits for its socket, so its socket has to tell it.
+            with (
+                contextlib.suppress(OSError, psycopg.Error),
+                socket.socket(fileno=os.dup(self._ear.fileno())) as ear,
+            ):
+                ear.shutdown(socket.SHUT_RDWR)
         if self._listener is not None:
             self._listener.join(timeout=2.0)
 

@@ -54,6 +54,14 @@ SELECT 1 AS found FROM kb.sqlite_master WHERE type = 'table' AND name = 'meta';
 -- Whether the first migration has run.
 SELECT 1 AS found FROM information_schema.tables WHERE table_schema = 'kb' AND table_name = 'meta';
 
+-- name: tables_of_others (sqlite)
+-- Tables in our schema although the first migration has not run.
+SELECT name AS table_name FROM kb.sqlite_master WHERE type = 'table' LIMIT 1;
+
+-- name: tables_of_others (postgres)
+-- Tables in our schema although the first migration has not run.
+SELECT tablename AS table_name FROM pg_catalog.pg_tables WHERE schemaname = 'kb' LIMIT 1;
+
 -- name: meta
 -- Everything that is written down about the store itself.
 SELECT key, value FROM kb.meta ORDER BY key;

@@ -10,7 +10,7 @@ import contextlib
 import errno
 import os
 import queue
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -28,15 +28,16 @@ from coven.store.statements import Statement
 from coven.store.transaction import Row, Value
 
 APPLICATION_ID = 0x436F766E  # "Covn": tells our file from anybody else's
-BUSY_MILLISECONDS = 4_000  # a foreign lock at boot must be told within 5 s
+BUSY_MILLISECONDS = 2_500  # a foreign lock is told within 5 s of a start, imports included
 READERS_MAX = 8
 CACHE_KIB = 32 * 1024
 CHECKPOINT_PAGES = 1_000
+COPY_PAGES = 4_096
 LOG_PAGES_MAX = 8_192
 RESTART_MILLISECONDS = 200
 JOURNAL_BYTES_KEPT = 64 * 1024 * 1024
 _OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
-_LOOK = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+HEADER_BYTES = 100
 
 BEFORE_COMMIT = failpoints.declare("store.commit.before", "everything is written, not committed")
 AFTER_COMMIT = failpoints.declare("store.commit.after", "committed and fsynced, nobody told")
@@ -82,7 +83,11 @@ class SqliteLink:
     def __init__(self, path: Path, *, clock: Clock, writable: bool) -> None:
         self.path = path
         self._clock = clock
-        self.connection = _connect(path, writable=writable)
+        self._writable = writable
+        self._open()
+
+    def _open(self) -> None:
+        self.connection = _connect(self.path, writable=self._writable)
         self._execute = self.connection.execute
 
     def rows(self, statement: Statement, values: dict[str, Value]) -> list[Row]:
@@ -116,12 +121,18 @@ class SqliteWriter(SqliteLink):
     def __init__(self, path: Path, *, clock: Clock) -> None:
         super().__init__(path, clock=clock, writable=True)
         self._marked = False
-        self._log_pages = 0
-        self._log_pages_due = LOG_PAGES_MAX
+        self._broken = False
+
+    def _open(self) -> None:
+        super()._open()
         self.connection.set_wal_hook(self._logged)
+        self._log_pages, self._log_pages_due = 0, LOG_PAGES_MAX
 
     def begin(self, project: ProjectId) -> tuple[engine.Head, datetime]:
         self._marked = False
+        if self._broken:
+            self._open()
+            self._broken = False
         if self._log_pages > self._log_pages_due:
             self._restart_log()
         try:
@@ -138,9 +149,7 @@ class SqliteWriter(SqliteLink):
 
     def savepoint(self) -> None:
         try:
-            if self._marked:
-                self._execute("RELEASE work")
-            self._execute("SAVEPOINT work")
+            self._execute("RELEASE work; SAVEPOINT work" if self._marked else "SAVEPOINT work")
         except apsw.Error as error:
             raise translate(error, "SAVEPOINT") from error
         self._marked = True
@@ -198,8 +207,10 @@ class SqliteWriter(SqliteLink):
         if self.connection.in_transaction:
             try:
                 self._execute("ROLLBACK")
-            except apsw.Error as error:
-                raise translate(error, "ROLLBACK") from error
+            except apsw.Error:
+                # Closing rolls back in any case; the next group opens it again.
+                self._broken = True
+                self.connection.close(True)
 
 
 class SqliteMigrator:
@@ -256,7 +267,7 @@ class SqliteEngine:
         return SqliteWriter(self.path, clock=self._clock)
 
     @contextmanager
-    def reading(self) -> Iterator[tuple[SqliteLink, datetime]]:
+    def reading(self) -> Generator[tuple[SqliteLink, datetime], None, None]:
         try:
             link = self._idle.get_nowait()
         except queue.Empty:
@@ -282,7 +293,7 @@ class SqliteEngine:
             link.close()
 
     @contextmanager
-    def migrating(self) -> Iterator[SqliteMigrator]:
+    def migrating(self) -> Generator[SqliteMigrator, None, None]:
         link = SqliteLink(self.path, clock=self._clock, writable=True)
         try:
             yield SqliteMigrator(link)
@@ -331,6 +342,8 @@ def _claim_file(path: Path) -> None:
             connection.execute("BEGIN IMMEDIATE")  # a foreign lock is told now, not at first use
             connection.execute("ROLLBACK")
         path.chmod(0o600)
+    except apsw.BusyError as error:
+        raise lock.foreign_writer(path) from error
     except apsw.Error as error:
         raise translate(error) from error
     except OSError as error:
@@ -349,16 +362,18 @@ def _make_or_know(path: Path) -> None:
     if not path.is_file():
         raise engine.ForeignDatabase(path=path.name)
     for needed in (path, path.parent):
-        if not os.access(needed, os.W_OK):
+        if not os.access(needed, os.W_OK, effective_ids=True):
             raise engine.StoreReadOnly(reason=f"{needed.name} cannot be written")
+    # Only its first bytes are looked at, and not through a connection: that would recover or
+    # checkpoint what may be somebody else's, and after a crash the file alone need not make sense.
+    # SQLite does the reading, because closing a descriptor of our own would drop its locks.
+    looking = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
     try:
-        # Immutable: no lock, no recovery, no checkpoint. What is not ours stays as it is.
-        with contextlib.closing(apsw.Connection(_uri(path, "immutable=1"), flags=_LOOK)) as looking:
-            pages = _ask(looking, "PRAGMA page_count")
-            known = _ask(looking, "PRAGMA application_id")
-    except apsw.NotADBError as error:
-        raise engine.ForeignDatabase(path=path.name) from error
-    if known != APPLICATION_ID and (pages or path.stat().st_size):
+        header = looking.xRead(HEADER_BYTES, 0)
+    finally:
+        looking.xClose()
+    mark = int.from_bytes(header[68:72], "big")
+    if path.stat().st_size and (header[:16] != b"SQLite format 3\0" or mark != APPLICATION_ID):
         raise engine.ForeignDatabase(path=path.name)
 
 
@@ -405,10 +420,9 @@ def _attach(path: Path) -> apsw.Connection:
     return connection
 
 
-def _authorize(
-    operation: int, first: str | None, second: str | None, database: str | None, trigger: str | None
-) -> int:
+def _authorize(operation: int, first: str | None, *others: str | None) -> int:
     """Everything that is kept goes to the file: the memory database stays empty."""
+    _, database, _ = others
     if operation in (apsw.SQLITE_ATTACH, apsw.SQLITE_DETACH):
         return apsw.SQLITE_DENY
     if operation in _WRITES_ALLOWED and database != "kb":
@@ -447,7 +461,7 @@ def _fill(unfinished: Path, source: Path) -> None:
         reading.execute("PRAGMA main.schema_version").fetchall()
         with writing.backup("kb", reading, "main") as copying:
             while not copying.done:
-                copying.step(4096)
+                copying.step(COPY_PAGES)
         writing.execute("PRAGMA kb.journal_mode=DELETE").fetchall()
         # Whoever goes back to this copy writes another log from here on: cursors must notice.
         writing.execute(queries["renew_epochs"].sqlite)

@@ -68,11 +68,12 @@ def parse(text: str, *, source: str) -> dict[str, Statement]:
         variants[engine] = sql
         prose.setdefault(name, " ".join(told))
     return {
-        name: _statement(name, prose[name], variants, source) for name, variants in found.items()
+        name: _statement(name, prose[name], variants, source=source)
+        for name, variants in found.items()
     }
 
 
-def _statement(name: str, prose: str, variants: dict[str, str], source: str) -> Statement:
+def _statement(name: str, prose: str, variants: dict[str, str], *, source: str) -> Statement:
     common = variants.get("both")
     sqlite, postgres = variants.get("sqlite", common), variants.get("postgres", common)
     if sqlite is None or postgres is None:

@@ -9,12 +9,13 @@ Deliberately not here: what a row means (the rooms' `records.py`), and HTTP.
 
 import asyncio
 import contextlib
-import functools
 import inspect
 import logging
+import queue
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from coven.core.clock import Clock
@@ -24,7 +25,7 @@ from coven.store import migrations
 from coven.store.engine import Engine, StoreUnavailable
 from coven.store.feed import Feed
 from coven.store.groups import Committed, LinkView, Work
-from coven.store.postgres import PostgresEngine
+from coven.store.postgres import PostgresEngine, check_url
 from coven.store.sqlite import SqliteEngine
 from coven.store.transaction import Transaction, View
 from coven.store.writing import WAIT_SECONDS, Writing, outcome, take_slot
@@ -32,6 +33,8 @@ from coven.store.writing import WAIT_SECONDS, Writing, outcome, take_slot
 READ_THREADS = 8
 READS_MAX = 1_000
 TELL_SECONDS = 0.02
+
+_WAITS = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +50,54 @@ class MalformedStore(CovenError):
     remedy = "Say `sqlite`, or a URL such as postgresql://user@host/database."
 
 
+class _Readers:
+    """The threads that read. An executor's futures would cost as much as a short read does."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._asked: queue.SimpleQueue[tuple[Work, asyncio.Future[None]] | None] = (
+            queue.SimpleQueue()
+        )
+        self._threads: list[threading.Thread] = []
+        self._unanswered = 0
+
+    async def submit(self, work: Work) -> None:
+        """Wait until a thread has run it; its outcome is in `work` then."""
+        caller: asyncio.Future[None] = self._loop.create_future()
+        self._unanswered += 1
+        if len(self._threads) < min(self._unanswered, READ_THREADS):
+            name = f"coven-reader-{len(self._threads)}"
+            self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
+            self._threads[-1].start()
+        self._asked.put((work, caller))
+        await caller
+
+    def _work(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            work, caller = asked
+            if not caller.cancelled():
+                try:
+                    work.value = work.function(*work.args)
+                except Exception as error:  # noqa: BLE001 - a boundary: the caller gets it
+                    work.error = error
+                except BaseException as error:  # noqa: BLE001 - the same, for what would end us
+                    work.error = RuntimeError(f"a reading ended with {type(error).__name__}")
+                    work.error.__cause__ = error
+            self._loop.call_soon_threadsafe(self._answer, caller)
+
+    def _answer(self, caller: "asyncio.Future[None]") -> None:
+        self._unanswered -= 1
+        if not caller.done():
+            caller.set_result(None)
+
+    async def close(self) -> None:
+        """Answer what was asked, then end the threads."""
+        for _ in self._threads:
+            self._asked.put(None)
+        for thread in self._threads:
+            await asyncio.to_thread(thread.join)
+
+
 class _House:
     """What the stores of all projects share: one engine, its threads, one feed."""
 
@@ -54,7 +105,7 @@ class _House:
         self.engine = engine
         self.clock = clock
         self.loop = asyncio.get_running_loop()
-        self.readers = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="coven-reader")
+        self.readers = _Readers()
         self.reading = asyncio.Semaphore(READS_MAX)
         self.closed = False
         self.feed = Feed(lambda project: Store(self, project).read, alone=engine.name == "sqlite")
@@ -96,7 +147,7 @@ class _House:
         await self.feed.close()
         if self._telling is not None:
             await self._telling
-        await asyncio.to_thread(self.readers.shutdown)
+        await self.readers.close()
         await asyncio.to_thread(self.engine.close)
 
 
@@ -141,16 +192,13 @@ class Store:
         """Run the function on one consistent view of everything that was acknowledged."""
         _check(function)
         house = self._house
-        if house.closed:
-            raise StoreUnavailable(reason="it is closed")
         await take_slot(house.reading, WAIT_SECONDS)
         try:
-            call = functools.partial(self._view, function, args, kwargs)
-            return await house.loop.run_in_executor(house.readers, call)
-        except RuntimeError as error:
-            if house.closed and not isinstance(error, RecursionError):
-                raise StoreUnavailable(reason="it is closed") from error
-            raise
+            if house.closed:
+                raise StoreUnavailable(reason="it is closed")
+            work = Work(self._view, (function, args, kwargs), {})
+            await house.readers.submit(work)
+            return outcome(work)
         finally:
             house.reading.release()
 
@@ -178,6 +226,8 @@ class Store:
 
 
 def _check(function: Callable[..., Any]) -> None:
+    if type(function) is FunctionType and not function.__code__.co_flags & _WAITS:
+        return  # nearly always, and this is asked for every transaction
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{function!r} is async: a transaction is a plain function")
 
@@ -186,10 +236,10 @@ def make_engine(url: str, *, clock: Clock) -> Engine:
     """The engine that a store URL names: `sqlite:/path/of/coven.db` or `postgresql://…`."""
     if url.startswith("sqlite:"):
         return SqliteEngine(Path(url.removeprefix("sqlite:")).absolute(), clock=clock)
-    if url.startswith(("postgresql://", "postgres://")):
+    if url.startswith(("postgresql://", "postgres://")) and check_url(url):
         return PostgresEngine(url, clock=clock)
     # Never the whole of it: what looks like nonsense may hold a password.
-    raise MalformedStore(store=url.partition(":")[0] if "://" in url else "that text")
+    raise MalformedStore(store=f"{url.partition(':')[0]}://…" if "://" in url else "that text")
 
 
 async def open_store(url: str, *, clock: Clock, rooms: Sequence[str]) -> Store:

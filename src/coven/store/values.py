@@ -39,7 +39,7 @@ class ValueTooLarge(CovenError):
 def check(values: dict[str, Any]) -> dict[str, Any]:
     """Refuse what cannot be kept; give enumerations, booleans and their like as plain values."""
     for name, value in values.items():
-        kind: type[Any] = type(value)
+        kind = cast(type[Any], type(value))
         if kind is str:
             _check_text(name, value)
         elif kind is int:

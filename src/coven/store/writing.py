@@ -113,7 +113,7 @@ class Writing:
             try:
                 writer = writer or self._engine.writer()
                 committed = groups.write(writer, group.project, group.works)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - a boundary: the callers get the error
                 committed = _failed(group, error)
                 if writer is not None:
                     _give_up(writer)
@@ -167,10 +167,12 @@ def _failed(group: _Group, error: BaseException) -> Committed:
     if not known:
         log.error("a writer failed", exc_info=error)
     for work in group.works:
+        if work.settled:
+            continue
         work.value = None
         work.error = error if known else OutcomeUnknown(reason="a writer failed")
-    # Whether it is in the log is not known either: whoever listens had better look.
-    return Committed(group.project, "", look=not known)
+    # What is in the log is not known either: whoever listens had better look.
+    return Committed(group.project, "", look=True)
 
 
 def _give_up(writer: Writer) -> None:
