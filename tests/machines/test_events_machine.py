@@ -115,7 +115,7 @@ class Reader:
         if not self.seen or self.seen[-1].seq != self.position:
             return
         found = await self.store.read(events.page, self.seen[-1].timestamp, limit=5)
-        if found.items and found.items[0].seq != self.position + 1:
+        if found.next_cursor.seq != self.position + len(found.items):
             return  # a time below the floor begins at the floor: only cursors promise to tell
         self.take(list(found.items), found.next_cursor)
 
