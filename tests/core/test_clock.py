@@ -14,6 +14,10 @@ instants = st.datetimes(timezones=st.just(UTC))
 zones = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 
 
+EARLIEST = datetime(2, 1, 1)  # noqa: DTZ001 - the bounds of a strategy are naive
+LATEST = datetime(9998, 1, 1)  # noqa: DTZ001 - the same
+
+
 @profiles.seeded
 @profiles.profile()
 @given(first=instants, second=instants)
@@ -27,7 +31,8 @@ def test_text_order_is_time_order_and_reading_undoes_writing(first, second):
 @profiles.seeded
 @profiles.profile()
 @given(
-    instant=st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1)), zone=zones  # noqa: DTZ001 - the bounds of a strategy are naive
+    instant=st.datetimes(min_value=EARLIEST, max_value=LATEST),
+    zone=zones,
 )
 def test_any_zone_means_the_same_instant(instant, zone):
     aware = instant.replace(tzinfo=zone)

@@ -104,9 +104,7 @@ async def test_a_flood_of_reads_waits_for_its_turn_and_is_then_refused(store, mo
     monkeypatch.setattr(stores, "WAIT_SECONDS", 0.05)
     store._house.reading = asyncio.Semaphore(8)
     gate = threading.Event()
-    held = [
-        asyncio.create_task(store.read(lambda view: gate.wait(10) and None)) for _ in range(8)
-    ]
+    held = [asyncio.create_task(store.read(lambda view: gate.wait(10) and None)) for _ in range(8)]
     await asyncio.to_thread(lambda: None)
     with pytest.raises(StoreBusy):
         await store.read(ledger.names)

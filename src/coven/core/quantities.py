@@ -25,7 +25,7 @@ class MalformedQuantity(CovenError):
 
 
 def parse_bytes(text: str) -> int:
-    """"4G" as a number of bytes."""
+    """ "4G" as a number of bytes."""
     match = _SIZE.fullmatch(text)
     if match is None:
         raise MalformedQuantity(text=text[:64], wanted="a size")
@@ -49,7 +49,7 @@ def render_bytes(count: int) -> str:
 
 
 def parse_duration(text: str) -> timedelta:
-    """"1h30m" as a duration; units from large to small, each at most once."""
+    """ "1h30m" as a duration; units from large to small, each at most once."""
     position, total, last = 0, 0, 1 << 40
     while match := _DURATION_PART.match(text, position):
         scale = _MILLISECONDS[match[2]]
@@ -79,7 +79,7 @@ def render_duration(duration: timedelta) -> str:
 
 
 def parse_cpus(text: str) -> int:
-    """"1.5" as thousandths of a CPU."""
+    """ "1.5" as thousandths of a CPU."""
     match = _CPU.fullmatch(text)
     thousandths = 0
     if match is not None:

@@ -154,9 +154,7 @@ class Feed:
         except CovenError as error:
             if not self.closed.is_set():
                 log.warning("cannot read the events of %s: %s", project, error)
-            asyncio.get_running_loop().call_later(
-                LOOK_AGAIN_SECONDS, self._look, project, ring
-            )
+            asyncio.get_running_loop().call_later(LOOK_AGAIN_SECONDS, self._look, project, ring)
         finally:
             ring.looking = False
             self._wake(ring)

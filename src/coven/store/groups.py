@@ -180,9 +180,7 @@ def write(writer: engine.Writer, project: ProjectId, works: list[Work]) -> Commi
     return committed
 
 
-def _try(
-    writer: engine.Writer, project: ProjectId, works: list[Work]
-) -> Committed | GroupFailed:
+def _try(writer: engine.Writer, project: ProjectId, works: list[Work]) -> Committed | GroupFailed:
     """Attempt it as often as it makes sense to attempt the very same thing again."""
     attempts, beginnings = 0, 0
     while True:
@@ -301,9 +299,7 @@ def _stored(told: dict[str, Any]) -> Stored:
     )
 
 
-def _unresolved(
-    error: engine.CommitUnresolved, works: list[Work], project: ProjectId
-) -> Committed:
+def _unresolved(error: engine.CommitUnresolved, works: list[Work], project: ProjectId) -> Committed:
     if error.landed is False:
         raise GroupFailed from engine.StoreUnavailable(reason=error.reason)
     if error.landed is None:

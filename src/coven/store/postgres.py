@@ -450,4 +450,3 @@ class PostgresEngine:
                 ear.shutdown(socket.SHUT_RDWR)
         if self._listener is not None:
             self._listener.join(timeout=2.0)
-

@@ -481,4 +481,3 @@ def _publish(unfinished: Path, target: Path) -> int:
     finally:
         os.close(folder)
     return size
-

@@ -202,9 +202,7 @@ class Store:
         finally:
             house.reading.release()
 
-    def _view(
-        self, function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> R:
+    def _view(self, function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         with self._house.engine.reading() as (link, now):
             view = LinkView(link, self.project, now)
             try:
