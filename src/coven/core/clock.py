@@ -9,6 +9,7 @@ on the wire and in the database, so that text order is time order.
 import re
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Protocol
 
 from coven.core.errors import CovenError, Kind
@@ -61,8 +62,12 @@ _RFC3339 = re.compile(
 )
 
 
+@lru_cache(maxsize=4)
 def render(instant: datetime) -> str:
-    """An instant as fixed-width text: `2030-01-31T12:00:00.000000Z`."""
+    """An instant as fixed-width text: `2030-01-31T12:00:00.000000Z`.
+
+    The functions of one group ask for the same instant one after the other.
+    """
     if instant.tzinfo is not UTC:
         instant = instant.astimezone(UTC)
     return instant.isoformat(timespec="microseconds")[:26] + "Z"

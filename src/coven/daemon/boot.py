@@ -44,6 +44,8 @@ from coven.store import Store, Transaction, lock, open_store
 
 log = logging.getLogger(__name__)
 
+SWITCH_SECONDS = 0.0005
+
 Render = Callable[[Daemon, list[str]], str]
 """How the announcement looks: for a person, or for a program."""
 
@@ -112,6 +114,9 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
     if reminder is not None:
         told.append(reminder)
     render = announcement.render_json if as_json else announcement.render
+    # A writer thread that comes back from an fsync must not wait the usual 5 ms for the event loop
+    # to let it run: measured, a third more writes and less than half the 99th percentile.
+    sys.setswitchinterval(SWITCH_SECONDS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_run(settings, told, render))
 

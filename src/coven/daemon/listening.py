@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from coven.daemon.files import reason_of
 from coven.daemon.model import PortInUse, SocketRefused
@@ -32,6 +33,43 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
         yield
+
+
+class _Joining:
+    """A transport that sends the head of a reply with what follows: one system call, not two."""
+
+    __slots__ = ("_head", "_loop", "_transport")
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        self._head = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._head and data.startswith(b"HTTP/1.1 "):
+            self._head = data
+            self._loop.call_soon(self._send_head)  # where no body follows at once
+            return
+        head, self._head = self._head, b""
+        self._transport.write(head + data)
+
+    def _send_head(self) -> None:
+        if self._head:
+            self.write(b"")
+
+    def close(self) -> None:
+        self._send_head()
+        self._transport.close()
+
+
+class _Protocol(HttpToolsProtocol):
+    """uvicorn's protocol on such a transport."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(_Joining(transport))  # type: ignore[arg-type]
 
 
 class Listening:
@@ -59,7 +97,7 @@ class Listening:
         for bound in (self._tcp, self._unix):
             config = uvicorn.Config(
                 app,
-                http="httptools",
+                http=_Protocol,
                 ws="none",
                 lifespan="off",
                 log_config=None,

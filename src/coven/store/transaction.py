@@ -18,6 +18,7 @@ text of `core.clock`, ids and JSON are text. The records of a room give them the
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import cache
 from typing import Any, ClassVar, Protocol
 
 from coven.core.ids import ProjectId
@@ -52,16 +53,17 @@ class Event:
 
     def data(self) -> dict[str, Any]:
         """What the event carries besides whose fact it is."""
-        return {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name != "entity_id"
-        }
+        return {name: getattr(self, name) for name in _names(type(self))}
 
 
 def event_types() -> dict[str, type[Event]]:
     """Every event that has been imported, by type."""
     return dict(sorted(_event_types.items()))
+
+
+@cache
+def _names(kind: type[Event]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name != "entity_id")
 
 
 class View(Protocol):

@@ -14,6 +14,7 @@ from coven.core.errors import CovenError, Kind
 VALUE_BYTES_MAX = 64 * 1024 * 1024
 EVENT_BYTES_MAX = 64 * 1024
 _INTEGER_MIN, _INTEGER_MAX = -(2**63), 2**63 - 1
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 _NUL_IN_JSON = "\\u0000"
 
 
@@ -41,21 +42,27 @@ def check(values: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         kind = cast(type[Any], type(value))
         if kind is str:
-            _check_text(name, value)
+            # Nearly every value is this simple, so it is not worth a call.
+            if len(value) > VALUE_BYTES_MAX or "\0" in value or not value.isascii():
+                _check_text(name, value)
         elif kind is int:
             if not _INTEGER_MIN <= value <= _INTEGER_MAX:
                 raise UnstorableValue(name=name, reason="the number has more than 64 bits")
         elif value is None:
             continue
-        elif kind is bytes:
-            if len(value) > VALUE_BYTES_MAX:
-                raise ValueTooLarge(name=name, limit=VALUE_BYTES_MAX)
-        elif kind is float:
-            if value != value:
-                raise UnstorableValue(name=name, reason="it is not a number")
+        elif kind is bytes or kind is float:
+            _check_rare(name, value)
         else:
             values[name] = _plain(name, value)
     return values
+
+
+def _check_rare(name: str, value: bytes | float) -> None:
+    if isinstance(value, bytes):
+        if len(value) > VALUE_BYTES_MAX:
+            raise ValueTooLarge(name=name, limit=VALUE_BYTES_MAX)
+    elif value != value:
+        raise UnstorableValue(name=name, reason="it is not a number")
 
 
 def _check_text(name: str, text: str) -> None:
@@ -92,7 +99,7 @@ def _plain(name: str, value: object) -> str | int | float | bytes:
 def render_event(event_type: str, facts: dict[str, Any]) -> str:
     """The facts of an event as JSON that both engines keep."""
     try:
-        text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        text = _encode(facts)
     except ValueError as error:
         raise UnstorableValue(name=event_type, reason="a number is not finite") from error
     if _NUL_IN_JSON in text and _holds_nul(facts):
