@@ -115,7 +115,7 @@ def render(cases: list[Case], ran: list[Ran]) -> str:
         "its retry exactly once; events have no gap and no double, and a reader of the stream saw "
         "each one once, in order.",
         "",
-        f"Last run: {today}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
+        f"Last run: {today}, on commit `{_commit()}`, {os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
         f"{versions}, psycopg {version('psycopg')}.",
         "",
         "| suite | seed | pytest |",
@@ -126,6 +126,11 @@ def render(cases: list[Case], ran: list[Ran]) -> str:
         lines.append(f"| {one.suite.about} | {seed} | {one.counts} |")
     lines += ["", "## The daemon", "", *_table(cases), "", *_seeds(cases)]
     return "\n".join(lines)
+
+
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _table(cases: list[Case]) -> list[str]:
