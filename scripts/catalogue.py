@@ -243,7 +243,8 @@ def _scope(route: APIRoute) -> str:
     for annotation in get_type_hints(route.endpoint, include_extras=True).values():
         for mark in get_args(annotation)[1:]:
             if isinstance(mark, params.Depends) and isinstance(mark.dependency, Needs):
-                return mark.dependency.scope.value
+                needs = mark.dependency
+                return needs.scope.value + (", whole daemon" if needs.whole_daemon else "")
     return ""
 
 

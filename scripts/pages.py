@@ -81,7 +81,8 @@ def routes() -> str:
         "Routes",
         "Every way in over HTTP. A running daemon tells more: `/docs` is a page to try them on, "
         "`/openapi.json` describes every field. Every route that changes something accepts an "
-        "`Idempotency-Key`. The scope is what a token must allow, at the least.",
+        "`Idempotency-Key`. The scope is what a token must allow, at the least; what concerns the "
+        "whole daemon is for its owner, and no token of one project will do.",
         sections,
     )
 

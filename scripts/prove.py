@@ -115,8 +115,8 @@ def render(cases: list[Case], ran: list[Ran]) -> str:
         "its retry exactly once; events have no gap and no double, and a reader of the stream saw "
         "each one once, in order.",
         "",
-        f"Last run: {today}, on commit `{_commit()}`, {os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
-        f"{versions}, psycopg {version('psycopg')}.",
+        f"Last run: {today}, on commit `{_commit()}`, {os.cpu_count()} cores, "
+        f"{platform.system()} {platform.machine()}, {versions}, psycopg {version('psycopg')}.",
         "",
         "| suite | seed | pytest |",
         "|---|---|---|",

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
-from coven.core import quantities
+from coven.core import quantities, terminal
 from coven.core.errors import CovenError, Kind
 
 STATE_DIRECTORY = ".coven"
@@ -256,7 +256,8 @@ def read_document(path: Path) -> Document:
     """What stands in a configuration file, or one sentence about why it cannot be used."""
     try:
         raw = _read(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
+        # A file in the place of `.coven` is told by those who need the directory.
         if path.is_symlink():
             return _unusable(
                 path, "is a symbolic link to nothing", "Restore its target or remove it."
@@ -404,7 +405,9 @@ def _number(text: str) -> Scalar | None:
 
 
 def _within(setting: Setting, number: object) -> Scalar | None:
-    if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return None
+    if isinstance(number, float) and not math.isfinite(number):
         return None
     if setting.kind == "amount":
         # A microsecond is the smallest step of our clock: less would round to nothing.
@@ -415,6 +418,8 @@ def _within(setting: Setting, number: object) -> Scalar | None:
 
 
 def _is_store(text: str) -> bool:
+    if not terminal.is_text(text):
+        return False
     if text == "sqlite" or (text.startswith("sqlite:") and text.removeprefix("sqlite:").strip("/")):
         return "\0" not in text
     try:

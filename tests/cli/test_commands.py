@@ -2,16 +2,20 @@
 
 import asyncio
 import json
+import shlex
+from fnmatch import fnmatch
 
 import pytest
 import typer
 
 from coven.cli import run
 from coven.cli.app import command
+from coven.cli.command import Here, LocalCommand
 from coven.cli.events import BEGINNING, moment
-from coven.cli.failures import exit_code_of
 from coven.client.errors import refusal
 from coven.core import ids
+from coven.core.exits import code_of
+from coven.store.transaction import event_types
 from tests.cli.program import coven, running
 
 
@@ -34,6 +38,59 @@ def test_every_command_explains_itself_with_an_example_and_takes_json(path, node
     assert {"--json", "--dir", "--url", "--token"} <= {
         option for one in node.params for option in one.opts
     }
+
+
+@pytest.mark.parametrize(("path", "node"), COMMANDS, ids=[" ".join(path) for path, _ in COMMANDS])
+def test_every_example_can_be_typed(path, node):
+    words = shlex.split(node.epilog.partition("Example:\n")[2])
+    assert words[: len(path) + 1] == ["coven", *path]
+    context = node.make_context(path[-1], words[len(path) + 1 :])
+    kind = context.params.get("kind")
+    if path == ("events",):
+        assert any(fnmatch(known, kind) for known in event_types())
+
+
+LOCAL = [
+    ["config", "show"],
+    ["doctor"],
+    ["logs"],
+    ["migrate"],
+    ["store", "dump"],
+    ["up"],
+]
+
+
+@pytest.mark.parametrize("arguments", LOCAL, ids=" ".join)
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (["--url", "http://elsewhere:1"], "--url"),
+        (["--token", "t0ken", "--dir", "."], "--token"),
+        (["--url", "http://elsewhere:1", "--token", "t0ken"], "--url and --token"),
+        ([], "COVEN_URL"),
+    ],
+)
+def test_a_local_command_never_answers_about_another_place_than_was_named(
+    arguments, given, named, capsys, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COVEN_URL", "http://elsewhere:1")
+    assert run([*arguments, *given, "--json"]) == 2
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert (error["code"], error["details"]["given"]) == ("LOCAL_COMMAND", named)
+    assert f"`coven {' '.join(arguments)}`" in error["message"]
+    assert "t0ken" not in str(error)
+    assert run([*given, "--json", *arguments]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_named_directory_is_meant_also_where_the_environment_names_a_daemon(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setenv("COVEN_URL", "http://elsewhere:1")
+    Here(directory=tmp_path).require_local("coven logs")
+    with pytest.raises(LocalCommand):
+        Here().require_local("coven logs")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +121,7 @@ def test_a_usage_error_has_the_same_shape_as_every_other(capsys):
         (409, "BAD_TRANSITION", 11),
         (409, "WORKSPACE_IN_USE", 12),
         (409, "ALREADY_CLAIMED", 12),
+        (409, "DATABASE_LOCKED", 12),
         (409, "TASK_CYCLE", 14),
         (410, "EVENTS_GONE", 1),
         (412, "STALE_GENERATION", 13),
@@ -74,7 +132,7 @@ def test_a_usage_error_has_the_same_shape_as_every_other(capsys):
     ],
 )
 def test_the_exit_code_says_what_a_script_can_do_about_it(status, code, exit_code):
-    assert exit_code_of(refusal(status, {"code": code, "message": "No."})) == exit_code
+    assert code_of(refusal(status, {"code": code, "message": "No."})) == exit_code
 
 
 def test_a_place_may_be_said_as_how_long_ago():
@@ -115,6 +173,9 @@ async def test_a_refusal_is_told_as_message_and_remedy_and_by_the_exit_code(daem
     malformed = await coven("--json", "notification", "show", "nope", within=project)
     assert (malformed.code, malformed.error["code"]) == (2, "MALFORMED_ID")
     assert malformed.error["remedy"]
+    posted = (await coven("notification", "post", "test", "one", within=project)).out.strip()
+    other_route = await coven("--json", "notification", "show", f"{posted}/read", within=project)
+    assert (other_route.code, other_route.error["code"]) == (2, "MALFORMED_NAME")
 
 
 async def test_events_are_shown_page_after_page_and_from_a_place(daemon, client):

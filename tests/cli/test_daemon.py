@@ -1,6 +1,7 @@
 """A daemon is started, asked, stopped and started again, as a person does it."""
 
 import asyncio
+import re
 import signal
 from pathlib import Path
 
@@ -53,20 +54,58 @@ async def test_watch_survives_a_killed_daemon_and_tells_everything_once(project:
         assert await watch.interrupt() == 130
 
 
-async def test_the_store_is_cared_for_with_and_without_a_daemon(project: Path):
+async def test_the_store_is_cared_for_in_the_same_way_with_and_without_a_daemon(project: Path):
     async with daemon_of(project):
-        checked = await coven("store", "check", "--json", within=project)
-        assert (checked.code, checked.document) == (0, {"ok": True, "problems": []})
-        copied = await coven("store", "backup", "live.db", "--json", within=project)
-        assert (copied.code, copied.document["path"]) == (0, str(project / "live.db"))
-        again = await coven("store", "backup", "live.db", "--json", within=project)
-        assert (again.code, again.error["code"]) == (1, "OS_ERROR")
+        live = await _cared_for(project, "live")
         await coven("stop", within=project)
-    checked = await coven("store", "check", "--json", within=project)
-    assert (checked.code, checked.document) == (0, {"ok": True, "problems": []})
-    copied = await coven("store", "backup", "dead.db", "--json", within=project)
-    assert copied.code == 0, copied.err
+    assert live == await _cared_for(project, "dead")
     assert {path.name for path in project.glob("*.db")} == {"live.db", "dead.db"}
+    assert list((project / ".coven" / "backups").glob("*.db")) == []
+
+
+async def _cared_for(project: Path, name: str) -> list[tuple[int, str, str]]:
+    """What the commands say about the store, without what differs from call to call."""
+    commands = [
+        ("check",),
+        ("check", "--json"),
+        ("backup", f"{name}.db"),
+        ("backup", f"{name}.db"),
+        ("backup", f"{name}.db", "--json"),
+        ("backup", f"missing/{name}.db"),
+        ("dump", f"{name}.jsonl", "--json"),
+        ("dump", f"{name}.jsonl"),
+        ("dump", f"missing/{name}.jsonl", "--json"),
+    ]
+    told = [await coven("store", *command, within=project) for command in commands]
+    assert [ended.code for ended in told] == [0, 0, 0, 11, 11, 10, 0, 11, 10]
+    assert told[0].out == "The store is sound.\n"
+    assert told[1].document == {"ok": True, "problems": []}
+    copy = project / f"{name}.db"
+    assert (copy.stat().st_nlink, copy.stat().st_mode & 0o777) == (1, 0o600)
+    assert told[2].out == f"{copy} ({copy.stat().st_size} bytes)\n"
+    assert told[4].error["code"] == "FILE_EXISTS"
+    lines = len((project / f"{name}.jsonl").read_text().splitlines())
+    assert told[6].document == {"path": str(project / f"{name}.jsonl"), "lines": lines}
+    assert not (project / "missing").exists()
+    return [
+        (
+            ended.code,
+            re.sub(r"\d+", "N", ended.out.replace(name, "…")),
+            ended.err.replace(name, "…"),
+        )
+        for ended in told
+    ]
+
+
+async def test_a_copy_that_cannot_be_moved_is_told_with_the_place_where_it_is(project: Path):
+    (project / "full").symlink_to("/proc/self")  # a folder in which nobody can make a file
+    async with daemon_of(project):
+        refused = await coven("store", "backup", "full/copy.db", "--json", within=project)
+    assert (refused.code, refused.error["code"]) == (1, "BACKUP_NOT_MOVED")
+    kept = Path(refused.error["details"]["path"])
+    assert kept.parent == project / ".coven" / "backups"
+    assert kept.exists()
+    assert str(kept) in refused.error["message"]
 
 
 async def test_a_file_of_the_project_is_not_taken_for_a_part_of_python(project: Path):

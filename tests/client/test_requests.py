@@ -12,6 +12,7 @@ from coven.client import (
     Coven,
     CovenApiError,
     DaemonNotRunning,
+    MalformedName,
     NotFound,
     UnreadableReply,
 )
@@ -137,14 +138,26 @@ async def test_a_reply_that_is_none_of_ours_is_said_to_be_that(answer):
             await coven.notifications.get("0191e2a4-7c3e-7b52-9d1a-3f0c5a6b7d8e")
 
 
-async def test_an_id_can_never_name_another_route():
+@pytest.mark.parametrize("text", ["", ".", "..", "0191e2a4/read", "../../../shutdown", "/"])
+async def test_an_id_that_could_name_another_route_is_never_sent(text):
+    async with (
+        peer(replies(200, NOTIFICATION)) as server,
+        Coven(url=server.url) as coven,
+    ):
+        for ask in (coven.notifications.get, coven.tokens.revoke, coven.loops.run):
+            with pytest.raises(MalformedName):
+                await ask(text)
+        assert server.heard == []
+
+
+async def test_an_id_is_one_segment_whatever_stands_in_it():
     async with (
         peer(replies(404, refusal("NOTIFICATION_NOT_FOUND"))) as server,
         Coven(url=server.url) as coven,
     ):
         with pytest.raises(NotFound):
-            await coven.notifications.get("../../../shutdown?x=1#y")
-        assert server.heard[0].target == "/api/v1/notifications/..%2F..%2F..%2Fshutdown%3Fx%3D1%23y"
+            await coven.notifications.get("a%2Fb?x=1#y")
+        assert server.heard[0].target == "/api/v1/notifications/a%252Fb%3Fx%3D1%23y"
 
 
 async def test_a_token_goes_with_every_request_and_is_never_shown():

@@ -16,6 +16,7 @@ from coven.store import Transaction, events, idempotency
 from coven.store.cursors import Cursor, EventsGone, MalformedEventCursor
 from coven.store.events import Filter
 from coven.store.idempotency import IdempotencyKey, IdempotencyMismatch, Reply
+from coven.store.statements import parse
 from coven.store.values import EVENT_BYTES_MAX
 from tests.contracts.store_contract import Refused, clause, gaplessly, in_one_group, log_of
 from tests.store import ledger
@@ -254,3 +255,88 @@ async def a_key_lives_for_a_day(store, clock):
 
 def _spell(text: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+# Damage
+
+
+@clause
+async def a_check_tells_of_every_way_in_which_a_log_can_be_damaged(store, clock):
+    other = store.of(ProjectId("other"))
+    damages = {
+        "DELETE FROM kb.events WHERE project_id = :project AND seq = 3": {
+            "5 events should be kept and 4 are",
+            "before event 4 one is missing",
+        },
+        "DELETE FROM kb.events WHERE project_id = :project AND seq = 1": {
+            "5 events should be kept and 4 are",
+            "the first event is 2, and 1 should be",
+            "before event 2 one is missing",
+        },
+        "DELETE FROM kb.events WHERE project_id = :project AND seq = 5": {
+            "5 events should be kept and 4 are",
+            "the last event is 4, and 5 should be",
+        },
+        "DELETE FROM kb.events WHERE project_id = :project": {"5 events should be kept and 0 are"},
+        "UPDATE kb.event_head SET seq = 6 WHERE project_id = :project": {
+            "6 events should be kept and 5 are",
+            "the last event is 5, and 6 should be",
+        },
+        "UPDATE kb.event_head SET seq = 4 WHERE project_id = :project": {
+            "4 events should be kept and 5 are",
+            "the last event is 5, and 4 should be",
+        },
+        "UPDATE kb.event_head SET floor = 2 WHERE project_id = :project": {
+            "3 events should be kept and 5 are",
+            "the first event is 1, and 3 should be",
+        },
+        "UPDATE kb.event_head SET last_at = '2001-01-01T00:00:00.000000Z'"
+        " WHERE project_id = :project": {
+            "an event is of 2030-01-05T00:00:00.000000Z, later than the log knows"
+            " (2001-01-01T00:00:00.000000Z)",
+        },
+        "UPDATE kb.events SET timestamp = '2030-01-02T00:00:00.000000Z'"
+        " WHERE project_id = :project AND seq = 3": {"event 3 is not later than the one before"},
+        "DELETE FROM kb.event_head WHERE project_id = :project": {
+            "there are events, but the head of the log is missing",
+        },
+    }
+    for number, (statement, told) in enumerate(damages.items()):
+        damaged = store.of(ProjectId(f"p{number}"))
+        for text in (*_FIVE_EVENTS, statement):
+            await damaged.write(_run, text)
+        problems = {text for text in await store.check() if text.startswith(f"project p{number}:")}
+        assert problems == {f"project p{number}: {text}" for text in told}, statement
+    await other.write(ledger.add_all, ["a", "b"])
+    assert not any("other" in text for text in await store.check())
+
+
+@clause
+async def a_check_finds_nothing_wrong_with_a_log_whose_beginning_was_retired(store, clock):
+    await store.write(ledger.add_all, [f"e{n}" for n in range(6)])
+    assert await store.check() == []
+    for through in (4, 6):
+        await store.write(
+            _run, f"DELETE FROM kb.events WHERE project_id=:project AND seq<={through}"
+        )
+        await store.write(
+            _run, f"UPDATE kb.event_head SET floor = {through} WHERE project_id = :project"
+        )
+        assert await store.check() == []
+
+
+_FIVE_EVENTS = (
+    "INSERT INTO kb.event_head (project_id, epoch, seq, floor, last_at)"
+    " VALUES (:project, '00000001', 5, 0, '2030-01-05T00:00:00.000000Z')"
+    " ON CONFLICT (project_id) DO UPDATE SET seq = 5, last_at = excluded.last_at",
+    *(
+        "INSERT INTO kb.events (project_id, seq, type, entity, entity_id, timestamp, data)"
+        f" VALUES (:project, {seq}, 'entry.added', 'entry', 'a',"
+        f" '2030-01-0{seq}T00:00:00.000000Z', '{{}}')"
+        for seq in range(1, 6)
+    ),
+)
+
+
+def _run(tx: Transaction, text: str) -> None:
+    tx.run(parse(f"-- name: it\n-- By a test.\n{text};", source="a test")["it"])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from coven.core import failpoints
-from coven.core.failpoints import FailpointError, Point
+from coven.core.failpoints import FailpointError, MalformedFailpoint, Point, UnknownFailpoint
 from coven.store.sqlite import BEFORE_COMMIT
 
 POINT = Point("test.point")  # not declared: the catalogue belongs to the code
@@ -35,10 +35,25 @@ def test_an_error_comes_at_the_hit_that_was_named_and_only_once():
     failpoints.hit(POINT)
 
 
-@pytest.mark.parametrize("text", ["test.point=explode", "test.point", "test.point=error@x"])
-def test_what_cannot_be_armed_is_refused(text):
-    with pytest.raises(ValueError):  # noqa: PT011 - two messages, both for the author of a test
-        failpoints.arm(text)
+@pytest.mark.parametrize(
+    "text",
+    ["test.point=explode", "test.point", "test.point=error@x", "test.point=error@0", "=kill", "?"],
+)
+def test_what_cannot_be_read_is_refused_and_changes_nothing(text):
+    failpoints.arm("test.point=error")
+    with pytest.raises(MalformedFailpoint) as refused:
+        failpoints.arm(f"test.other=kill,{text}")
+    assert repr(text) in refused.value.message
+    with pytest.raises(FailpointError):
+        failpoints.hit(POINT)
+
+
+def test_an_armed_name_that_nobody_declares_is_told_when_all_names_are_known():
+    failpoints.arm(f"{BEFORE_COMMIT}=stop@9")
+    failpoints.check_armed()
+    failpoints.arm(f"{BEFORE_COMMIT}=stop@9,store.comit.before=kill")
+    with pytest.raises(UnknownFailpoint, match=r"'store\.comit\.before'"):
+        failpoints.check_armed()
 
 
 def test_a_point_is_declared_once_and_has_a_meaning():

@@ -1,8 +1,10 @@
 """The care of a store without a daemon: check, dump and backup, as the command line runs them."""
 
+import contextlib
 import json
 from pathlib import Path
 
+import apsw
 import httpx
 import pytest
 
@@ -40,7 +42,7 @@ def test_a_store_in_good_order_is_said_to_be(
     worked: Path, store: list[str], capsys: Output
 ) -> None:
     assert ask(worked, "check", *store) == 0
-    assert capsys.readouterr().out == "The store is in good order.\n"
+    assert capsys.readouterr().out == "The store is sound.\n"
     assert ask(worked, "check", "--json", *store) == 0
     assert json.loads(capsys.readouterr().out) == {"ok": True, "problems": []}
 
@@ -51,15 +53,18 @@ def test_a_dump_holds_every_row_as_a_line(worked: Path, store: list[str], capsys
     titles = [line["row"]["title"] for line in lines if line["table"] == "notifications"]
     assert titles == ["“It works” – für alle"]
     assert {"meta", "events", "event_head"} <= {line["table"] for line in lines}
-    assert ask(worked, "dump", str(worked / "all.jsonl"), *store) == 0
-    written = (worked / "all.jsonl").read_text(encoding="utf-8").splitlines()
+    target = worked / "all.jsonl"
+    assert ask(worked, "dump", str(target), *store) == 0
+    written = target.read_text(encoding="utf-8").splitlines()
+    assert capsys.readouterr().out == f"{target} ({len(lines)} lines)\n"
+    assert target.stat().st_mode & 0o777 == 0o600
     assert [json.loads(line) for line in written] == lines
 
 
 def test_a_dump_overwrites_nothing(worked: Path, store: list[str], capsys: Output) -> None:
     (worked / "mine").write_text("theirs")
-    assert ask(worked, "dump", str(worked / "mine"), *store) == 1
-    assert f"File exists: {worked}/mine" in capsys.readouterr().err
+    assert ask(worked, "dump", str(worked / "mine"), *store) == 11
+    assert f"There is something at {worked}/mine already." in capsys.readouterr().err
     assert (worked / "mine").read_text() == "theirs"
 
 
@@ -73,7 +78,7 @@ def test_a_dump_works_beside_a_running_daemon_and_the_others_say_who_runs(
             codes[verb] = ask(worked, verb, *store)
 
     assert live(worked, *store, visit=visit) == 0
-    assert codes == {"dump": 0, "check": 1, "backup": 1}
+    assert codes == {"dump": 0, "check": 12, "backup": 12}
     assert capsys.readouterr().err.count("Database locked by another process") == 2
 
 
@@ -88,7 +93,9 @@ def test_a_backup_can_be_started_from(
     assert ask(worked, "backup", str(target), "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert told == {"path": str(target), "bytes": target.stat().st_size}
-    assert ask(worked, "backup", str(target)) == 1, "nothing is overwritten"
+    assert ask(worked, "backup", str(target)) == 11, "nothing is overwritten"
+    assert ask(worked, "backup", str(worked / "missing" / "copy.db")) == 10
+    assert not (worked / "missing").exists()
     other = tmp_path / "other"
     (other / ".coven").mkdir(parents=True)
     target.rename(other / ".coven" / "coven.db")
@@ -116,9 +123,35 @@ def test_damage_is_found_and_what_can_be_read_is_dumped(project: Path, capsys: O
     shown = capsys.readouterr()
     assert shown.out or "damaged" in shown.err
     assert "Traceback" not in shown.err
-    ask(project, "dump")
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert ask(project, "dump") == 1
+    shown = capsys.readouterr()
+    lines = [json.loads(line) for line in shown.out.splitlines()]
     assert {line["table"] for line in lines} <= set(tables)
+    assert "damaged" in shown.err
+
+
+@pytest.mark.parametrize("to_file", [False, True])
+def test_a_dump_that_could_not_read_everything_says_so_and_ends_with_1(
+    project: Path, capsys: Output, *, to_file: bool
+) -> None:
+    assert live(project) == 0
+    database = project / ".coven" / "coven.db"
+    with contextlib.closing(apsw.Connection(str(database))) as connection:
+        find = "SELECT rootpage FROM sqlite_master WHERE name = 'events'"
+        (page,) = next(iter(connection.execute(find)))
+    with database.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 4096)
+    target = project / "all.jsonl"
+    capsys.readouterr()
+    assert ask(project, "dump", *([str(target)] if to_file else [])) == 1
+    shown = capsys.readouterr()
+    text = target.read_text(encoding="utf-8") if to_file else shown.out
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert [line["table"] for line in lines if "unreadable" in line] == ["events"]
+    assert "meta" in {line["table"] for line in lines if "row" in line}
+    assert shown.err.startswith("Error: Not everything could be read of events: ")
+    assert len(shown.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("verb", ["check", "dump", "backup"])

@@ -70,7 +70,7 @@ async def test_who_may_read_may_look_but_neither_sweep_nor_copy_nor_end_the_daem
     daemon: Daemon, reader: httpx.AsyncClient
 ) -> None:
     async with reader:
-        for path in ("/state", "/events", "/metrics", "/api/v1/loops"):
+        for path in ("/state", "/events", "/api/v1/loops"):
             assert (await reader.get(path)).status_code == 200, path
         assert (await reader.post("/api/v1/retention/plan")).status_code == 200
         refused = (

@@ -1,6 +1,5 @@
 """The small files that say which daemon this is: token, node, address."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -9,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from coven.core import failpoints, ids
-from coven.core.clock import SystemClock
 from coven.daemon import address, files, node, token
 from coven.daemon.address import Address
 from coven.daemon.node import NodeFileUnusable
 from coven.daemon.token import TokenFileUnusable
-from coven.store import lock
 from tests.daemon_edge.unprivileged import unprivileged
 
 
@@ -107,15 +104,6 @@ def test_only_its_own_address_is_removed_by_a_daemon(tmp_path: Path) -> None:
 def test_an_address_that_cannot_be_read_is_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "covend.json").write_text(content, encoding="latin-1")
     assert address.find(tmp_path / "covend.json") is None
-
-
-def test_an_address_is_stale_when_nobody_holds_the_lock(tmp_path: Path) -> None:
-    path, lock_file = tmp_path / "covend.json", tmp_path / "coven.lock"
-    assert not address.is_stale(path, lock_file=lock_file)
-    address.write(path, _address(os.getpid()))
-    assert address.is_stale(path, lock_file=lock_file)
-    with lock.take(lock_file, clock=SystemClock()):
-        assert not address.is_stale(path, lock_file=lock_file)
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:

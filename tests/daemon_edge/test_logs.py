@@ -50,6 +50,7 @@ def lines(settings: Settings) -> list[dict[str, Any]]:
 
 def test_our_lines_and_those_of_libraries_have_one_shape(logged: Logs, told: Settings) -> None:
     structlog.get_logger("coven.x").info("opened", workspace_id="w1")
+    logging.getLogger("uvicorn.error").info("Started server process")  # of use to nobody
     logging.getLogger("uvicorn.error").warning("%s requests", 3)
     logged.flush()
     ours, theirs = lines(told)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from coven.core import failpoints
 from coven.daemon.__main__ import main
 from tests.eventually import eventually_here
 
@@ -92,7 +93,7 @@ def test_old_state_stops_the_first_start_with_the_prompt(
 ) -> None:
     (project / ".coven").mkdir()
     (project / ".coven" / "state.json").write_text("{}")
-    assert ask(project, "up", "--port", "0") == 1
+    assert ask(project, "up", "--port", "0") == 11
     assert PROMPT in capsys.readouterr().err
     assert [path.name for path in (project / ".coven").iterdir()] == ["state.json"]
 
@@ -103,6 +104,7 @@ def test_old_state_stops_the_first_start_with_the_prompt(
         (["up", "--port", "70000"], 2, "--port cannot be 70000"),
         (["up", "--store", "mysql://u:s3cret@h/d"], 2, "--store does not name a store"),
         (["store", "check"], 10, "There is no store"),
+        (["store", "what"], 2, "The command line cannot be read"),
     ],
 )
 def test_an_error_is_told_once_with_its_remedy(
@@ -115,7 +117,7 @@ def test_an_error_is_told_once_with_its_remedy(
     assert ask(project, *arguments) == code
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.startswith("error: ")
+    assert shown.err.startswith("Error: ")
     assert told in shown.err
     assert len(shown.err.splitlines()) == 2
     assert "s3cret" not in shown.err
@@ -135,15 +137,42 @@ def test_a_bad_value_is_told_also_when_the_start_fails(
 ) -> None:
     (project / ".coven").mkdir()
     (project / ".coven" / "state.json").write_text("{}")
-    assert ask(project, "up", COVEN_PORT="many") == 1
+    assert ask(project, "up", COVEN_PORT="many") == 11
     assert capsys.readouterr().err.startswith('warning: COVEN_PORT is "many"')
 
 
 @pytest.mark.parametrize("arguments", [[], ["nothing"], ["up", "--port", "x"], ["config"]])
-def test_usage_errors_end_with_two(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments, {})
-    assert ended.value.code == 2
+def test_usage_errors_end_with_two_in_the_one_shape(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments, "--json"], {}) == 2
+    assert json.loads(capsys.readouterr().err)["error"]["code"] == "USAGE"
+
+
+def test_what_the_system_refuses_has_the_one_shape_too(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = project / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["config", "show", "--json"], {}) == 1
+    assert json.loads(capsys.readouterr().err)["error"]["code"] == "OS_ERROR"
+
+
+@pytest.mark.parametrize(
+    ("armed", "code"),
+    [("store.commit.before=explode", "MALFORMED_FAILPOINT"), ("no.such=kill", "UNKNOWN_FAILPOINT")],
+)
+def test_a_failpoint_that_cannot_be_armed_starts_nothing(
+    project: Path, capsys: pytest.CaptureFixture[str], armed: str, code: str
+) -> None:
+    try:
+        assert ask(project, "up", "--port", "0", "--json", COVEN_FAILPOINTS=armed) == 2
+    finally:
+        failpoints.arm("")
+    assert json.loads(capsys.readouterr().err)["error"]["code"] == code
+    assert list(project.iterdir()) == []
 
 
 def test_output_that_nobody_reads_is_no_error(project: Path) -> None:
@@ -159,7 +188,7 @@ def test_output_that_nobody_reads_is_no_error(project: Path) -> None:
         )
     finally:
         os.close(writing)
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 @pytest.mark.fault
@@ -174,7 +203,7 @@ def test_a_second_daemon_ends_with_the_pid_of_the_first(
         timeout=5,
         check=False,
     )
-    assert second.returncode == 1
+    assert second.returncode == 12
     assert "Database locked by another process" in second.stderr
     assert f"Process {running.pid}" in second.stderr
     assert json.loads((project / ".coven" / "covend.json").read_text())["pid"] == running.pid

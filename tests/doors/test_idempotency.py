@@ -1,12 +1,15 @@
 """A request that is sent again joins the first one."""
 
 import asyncio
+from datetime import timedelta
 
 import httpx
 import pytest
 
+from coven.core import ids
+from coven.core.clock import SystemClock
 from coven.doors.http import Doors
-from coven.store import Store, Transaction, idempotency
+from coven.store import Store, Transaction, events, idempotency
 from coven.store.idempotency import IdempotencyKey
 from coven.store.statements import parse
 from tests.doors.conftest import through_port
@@ -120,12 +123,54 @@ async def test_a_token_is_not_shown_again_for_its_key(
         await store.read(idempotency.recall, key)
 
 
-async def test_many_repetitions_at_once_end_with_one_thing(door: httpx.AsyncClient) -> None:
+async def test_many_repetitions_at_once_end_with_one_thing(
+    door: httpx.AsyncClient, store: Store
+) -> None:
+    replies = await asyncio.gather(*(door.post(URL, json=DRAFT, headers=KEY) for _ in range(9)))
+    assert {reply.status_code for reply in replies} == {201}
+    made = {reply.json()["id"] for reply in replies}
+    listed = (await door.get(URL)).json()["items"]
+    assert len(listed) == 1
+    assert made == {listed[0]["id"]}
+    assert await told(store) == ["user.notification"]
+
+
+async def test_many_requests_at_once_with_one_key_are_the_first_of_them_or_refused(
+    door: httpx.AsyncClient, store: Store
+) -> None:
     posted = (await door.post(URL, json=DRAFT)).json()["id"]
     replies = await asyncio.gather(
         *(door.post(f"{URL}/{posted}/read", headers=KEY) for _ in range(6)),
         *(door.delete(f"{TOKENS}/{posted}", headers=KEY) for _ in range(3)),
     )
-    assert {reply.status_code for reply in replies[:6]} <= {200, 422}
-    assert {reply.json()["read_at"] for reply in replies[:6] if reply.status_code == 200}
+    # No such token: that is refused, and what is refused takes no key from the others.
+    assert {reply.status_code for reply in replies[:6]} == {200}
+    assert len({reply.json()["read_at"] for reply in replies[:6]}) == 1
     assert {reply.status_code for reply in replies[6:]} <= {404, 422}
+    assert await told(store) == ["user.notification", "notification.read"]
+
+
+async def test_keys_are_forgotten_batch_by_batch_until_none_is_left(
+    store: Store, clock: SystemClock
+) -> None:
+    count = idempotency.BATCH + 3
+    await store.write(_claim_many, count)
+    other = store.of(ids.project("p2"))
+    await other.write(_claim_many, 1)
+    later = clock.now() + timedelta(hours=1)
+    assert await store.read(idempotency.retirable, later) == count
+    assert await store.write(idempotency.retire, later) == idempotency.BATCH
+    assert await store.write(idempotency.retire, later) == 3
+    assert await store.write(idempotency.retire, later) == 0
+    assert await other.read(idempotency.retirable, later) == 1
+
+
+def _claim_many(tx: Transaction, count: int) -> None:
+    for number in range(count):
+        key = IdempotencyKey(principal="owner", key=f"key-{number}", request_hash="h")
+        idempotency.claim(tx, key, makes="x")
+
+
+async def told(store: Store) -> list[str]:
+    """The types of the events, in their order."""
+    return [one.type for one in (await store.read(events.page, None, limit=100)).items]

@@ -51,6 +51,17 @@ async def test_operation_ids_are_the_rooms_word_and_the_verb(document: dict[str,
     assert "tokens_revoke" in ids
 
 
+async def test_summaries_are_the_first_sentence_and_descriptions_what_follows_it(
+    document: dict[str, Any],
+) -> None:
+    told = {(method, path): operation for path, method, operation in operations(document)}
+    assert told["get", "/api/v1/notifications"]["summary"] == "List notifications, newest first"
+    assert "description" not in told["get", "/api/v1/notifications"]
+    create = told["post", "/api/v1/tokens"]
+    assert create["summary"] == "Create a token"
+    assert create["description"] == "Its secret is shown in this reply and never again."
+
+
 async def test_every_operation_documents_who_may_call_and_how_it_refuses(
     document: dict[str, Any],
 ) -> None:

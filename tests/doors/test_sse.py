@@ -117,7 +117,7 @@ async def test_a_reader_that_stops_reading_is_cut_off_and_loses_nothing_it_has(
     assert not call.is_complete
 
 
-async def test_stopping_the_doors_ends_open_streams_cleanly_and_new_ones_at_once(
+async def test_stopping_the_doors_ends_open_streams_cleanly_and_refuses_new_ones(
     doors: Doors, source: Source
 ) -> None:
     calls = [Call(path="/stream", headers=[OWNER]) for _ in range(3)]
@@ -126,7 +126,21 @@ async def test_stopping_the_doors_ends_open_streams_cleanly_and_new_ones_at_once
     doors.close()
     await asyncio.wait_for(asyncio.gather(*running), 5)
     late = await asyncio.wait_for(Call(path="/stream", headers=[OWNER]).run(doors), 5)
-    assert all(call.is_complete for call in [*calls, late])
+    assert all(call.is_complete for call in calls)
+    assert (late.status, late.error["code"]) == (503, "DAEMON_STOPPING")
+    assert late.headers[b"retry-after"] == b"1"
+
+
+async def test_head_of_a_stream_is_answered_with_its_headers_and_opens_none(
+    doors: Doors, registry: CollectorRegistry
+) -> None:
+    call = await asyncio.wait_for(
+        Call(path="/stream", method="HEAD", headers=[OWNER]).run(doors), 5
+    )
+    assert (call.status, call.body, call.is_complete) == (200, b"", True)
+    assert call.headers[b"content-type"].startswith(b"text/event-stream")
+    assert b"content-length" not in call.headers
+    assert registry.get_sample_value("coven_open_streams") == 0
 
 
 async def test_revoking_a_token_ends_the_streams_that_it_opened(

@@ -45,7 +45,7 @@ async def test_a_posted_notification_is_returned_whole_and_can_be_read_back(
     }
     assert len(posted["created_at"]) == len("2030-01-31T12:00:00.000000Z")
     assert (await door.get(f"{URL}/{posted['id']}")).json() == posted
-    data = {"id": posted["id"], "kind": "task.blocked", "title": "Title 0", "subject": "task 7"}
+    data = {"kind": "task.blocked", "title": "Title 0", "subject": "task 7"}
     assert await told(store) == [("user.notification", posted["id"], data)]
 
 

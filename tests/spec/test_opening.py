@@ -123,7 +123,7 @@ def test_old_files_stop_the_first_start_with_the_prompt(
     path = project / ".coven" / name
     path.parent.mkdir(parents=True)
     path.write_text("{}")
-    assert live(project, *arguments) == 1
+    assert live(project, *arguments) != 0
     told = capsys.readouterr()
     assert PROMPT in told.err
     assert f".coven/{name}" in told.err
@@ -172,7 +172,7 @@ async def test_a_second_daemon_is_refused_and_told_who_holds_the_database(
     finally:
         with contextlib.suppress(ProcessLookupError):
             second.kill()
-    assert second.returncode == 1
+    assert second.returncode not in (0, None)
     assert LOCKED in err.decode()
     assert f"Process {os.getpid()} " in err.decode()
     assert (out, b"Traceback" in err) == (b"", False)
@@ -229,7 +229,7 @@ def test_a_foreign_program_with_a_write_lock_refuses_the_start(
     with foreign(HOLD, database) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        assert live(project) == 1
+        assert live(project) != 0
     told = capsys.readouterr().err
     assert LOCKED in told
     assert f"Process {holder.pid} " in told

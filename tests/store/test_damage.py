@@ -21,7 +21,6 @@ from coven.store.engine import DiskFull, OutcomeUnknown, StoreCorrupt, StoreRead
 from coven.store.store import make_engine
 from tests.contracts.store_contract import gaplessly, in_one_group, log_of
 from tests.daemon_edge.unprivileged import unprivileged
-from tests.eventually import eventually
 from tests.store import ledger
 
 HOLD = """
@@ -423,6 +422,9 @@ async def test_another_program_may_read_the_file_while_the_store_runs(tmp_path):
     async with opened(path) as store:
         await store.write(ledger.add, "a")
         async with foreign_program(path, "BEGIN; SELECT * FROM entries"):
-            assert await asyncio.gather(*(store.write(ledger.add, f"e{n}") for n in range(30)))
-        await eventually(lambda: True)
-        assert await store.check() == []
+            added = [f"e{n:02}" for n in range(30)]
+            assert await asyncio.gather(*(store.write(ledger.add, name) for name in added)) == list(
+                range(2, 32)
+            )
+            assert await store.read(ledger.names) == ["a", *added]
+            assert await store.check() == []

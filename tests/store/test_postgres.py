@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 import threading
 import traceback
 from collections.abc import AsyncIterator, Iterator
@@ -17,6 +18,7 @@ from coven.core.clock import SystemClock
 from coven.core.errors import CovenError
 from coven.core.ids import ProjectId
 from coven.store import Store, Transaction, events, open_store, postgres
+from coven.store.cursors import EventsGone
 from coven.store.engine import (
     ForeignDatabase,
     OutcomeUnknown,
@@ -303,6 +305,74 @@ async def test_a_schema_of_somebody_else_is_left_alone(store_url, outside):
     with pytest.raises(ForeignDatabase):
         await open_store(store_url, clock=SystemClock(), rooms=ledger.ROOMS)
     assert outside.execute("SELECT count(*) FROM kb.events").fetchone() == (0,)
+
+
+async def test_a_check_of_a_database_without_our_tables_says_so(store_url):
+    engine = await asyncio.to_thread(make_engine, store_url, clock=SystemClock())
+    assert await asyncio.to_thread(engine.check) == ["the tables of the store are missing"]
+    await asyncio.to_thread(engine.close)
+
+
+async def test_a_check_tells_of_indexes_and_constraints_that_do_not_hold(store, outside):
+    outside.execute(
+        "ALTER TABLE kb.entries ADD CONSTRAINT positive CHECK (amount > 0) NOT VALID;"
+        "CREATE INDEX by_note ON kb.entries (note)"
+    )
+    outside.execute(
+        "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'kb.by_note'::regclass"
+    )
+    assert await store.check() == [
+        "constraint positive: it is not valid",
+        "index by_note: it is not valid",
+    ]
+
+
+async def test_a_check_says_when_nothing_can_look_at_the_indexes(store, caplog):
+    assert await store.check() == []
+    assert "indexes were not looked at: that needs the extension amcheck" in caplog.text
+
+
+AMCHECK = """
+INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+  VALUES (90001, 'amcheck', 10, 'kb'::regnamespace, true, '1.4');
+CREATE FUNCTION kb.bt_index_check(looked regclass, whole boolean) RETURNS void LANGUAGE plpgsql
+AS $$ BEGIN
+  IF whole AND looked = 'kb.event_head_pkey'::regclass THEN
+    RAISE 'item order invariant violated' USING ERRCODE = 'index_corrupted';
+  END IF;
+END $$;
+"""
+
+
+async def test_a_check_has_amcheck_look_at_every_index_where_it_is_there(store, outside, caplog):
+    """The server of the tests comes without that extension, so a function stands in for it."""
+    outside.execute(AMCHECK)
+    try:
+        assert await store.check() == [
+            "index kb.event_head_pkey: The database file is damaged: item order invariant violated."
+        ]
+        assert "not looked at" not in caplog.text
+    finally:
+        outside.execute("DELETE FROM pg_extension WHERE oid = 90001")
+
+
+async def test_the_step_of_the_guide_that_renews_the_epochs_makes_other_logs(store, outside):
+    """What the guide to PostgreSQL says to do after going back to a backup of the server."""
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "postgresql.md"
+    (step,) = re.findall(r"^UPDATE kb\.event_head .*$", guide.read_text(encoding="utf-8"), re.M)
+    others = [store, store.of(ProjectId("other"))]
+    for each in others:
+        await each.write(ledger.add, "a")
+    places = [(await each.read(events.end)).render() for each in others]
+    outside.execute(step.encode())
+    for each, place in zip(others, places, strict=True):
+        with pytest.raises(EventsGone):
+            await each.read(events.page, place, limit=10)
+        assert await each.write(ledger.add, "b") == 2
+    epochs = {row[0] for row in outside.execute("SELECT epoch FROM kb.event_head")}
+    assert len(epochs) == 2
+    assert all(re.fullmatch("[0-9a-f]{8}", epoch) for epoch in epochs)
+    assert await store.check() == []
 
 
 async def test_a_role_that_may_only_read_is_told_so(store, store_url, outside):

@@ -3,7 +3,7 @@
 import asyncio
 import stat
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import apsw
@@ -16,7 +16,7 @@ from coven.store.cursors import EventsGone
 from coven.store.engine import StatementRefused
 from coven.store.sqlite import SqliteLink
 from coven.store.statements import parse
-from tests.contracts.store_contract import log_of
+from tests.contracts.store_contract import gaplessly, log_of
 from tests.store import ledger
 
 
@@ -160,6 +160,43 @@ async def test_a_copy_is_whole_although_it_is_made_while_others_write(path, stor
     await asyncio.gather(*writing)
 
 
+class Meanwhile:
+    """How many pages a step of a copy takes; before each step it does something else."""
+
+    def __init__(self, between: Callable[[], None]) -> None:
+        self._between = between
+        self.steps = 0
+
+    def __index__(self) -> int:
+        self.steps += 1
+        if self.steps > 200:
+            return -1  # the copy begins again and again: end it, to see what is in it
+        self._between()
+        return 20
+
+
+async def test_a_copy_is_of_the_moment_at_which_it_began(path, store, monkeypatch):
+    await store.write(ledger.add, "big", content=b"x" * 1_000_000)
+    loop, written = asyncio.get_running_loop(), []
+
+    def write() -> None:
+        name = f"e{len(written):02}"
+        future = asyncio.run_coroutine_threadsafe(store.write(ledger.add, name), loop)
+        written.append(future.result(10))
+
+    steps = Meanwhile(write)
+    monkeypatch.setattr(sqlite, "COPY_PAGES", steps)
+    copy = path.parent / "copy.db"
+    await store.backup(copy)
+    assert 10 < steps.steps == len(written) < 30, "a commit between each two steps, none restarted"
+    again = await open_store(f"sqlite:{copy}", clock=SystemClock(), rooms=ledger.ROOMS)
+    assert await again.read(ledger.names) == ["big"]
+    assert await log_of(again) == gaplessly("big")
+    assert await again.check() == []
+    await again.close()
+    assert len(await store.read(ledger.names)) == 1 + len(written)
+
+
 async def test_going_back_to_a_copy_makes_another_log_so_that_no_cursor_skips(path, store, clock):
     await store.write(ledger.add, "a")
     place = (await store.read(events.end)).render()
@@ -214,6 +251,24 @@ async def test_deleting_a_row_that_others_need_is_refused(store):
             lambda tx: tx.run(parse(refused("DELETE FROM kb.parents"), source="test")["it"])
         )
     assert await store.check() == []
+
+
+async def test_a_check_tells_of_a_row_that_refers_to_nothing(path, store):
+    def build(tx: Transaction) -> None:
+        for text in (
+            "CREATE TABLE kb.parents (id INTEGER PRIMARY KEY) STRICT",
+            "CREATE TABLE kb.kids (id INTEGER REFERENCES parents (id)) STRICT",
+        ):
+            tx.run(parse(refused(text), source="test")["it"])
+
+    def orphan() -> None:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        connection.execute("INSERT INTO kids VALUES (7)")
+        connection.close()
+
+    await store.write(build)
+    await asyncio.to_thread(orphan)
+    assert await store.check() == ["kids row 1 refers to a missing parents"]
 
 
 async def test_a_reader_that_failed_leaves_a_connection_that_works(store):

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import cast
 
-from coven.cli.failures import BROKEN_PIPE, report
-from coven.cli.output import hang_up
-
-INTERRUPTED = 130
+from coven.cli.failures import report
+from coven.core.exits import BROKEN_PIPE, INTERRUPTED, require_text
+from coven.core.terminal import hang_up, open_streams
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code."""
+    open_streams()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -30,6 +30,7 @@ def run(arguments: Sequence[str]) -> int:
         # A terminal that cannot show a sign must not make a command fail.
         cast("TextIOWrapper", sys.stdout).reconfigure(errors="backslashreplace")
     try:
+        require_text(arguments)
         outcome = command().main(
             args=list(arguments) or ["--help"], prog_name="coven", standalone_mode=False
         )

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coven.cli.failures import BROKEN_PIPE
-from coven.cli.output import hang_up
+from coven.core.errors import CovenError, Kind
+from coven.core.exits import BROKEN_PIPE
+from coven.core.terminal import hang_up
 
 if TYPE_CHECKING:
     from coven.client import Coven
@@ -41,6 +42,17 @@ TokenOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Answer with JSON.")]
+
+
+class LocalCommand(CovenError):
+    """`{command}` looks at files of this machine, so it cannot follow {given}."""
+
+    code = "LOCAL_COMMAND"
+    kind = Kind.INVALID
+    remedy = (
+        "Run it on the daemon's machine, in the project directory, without them; or name the "
+        "directory with --dir, which also goes before COVEN_URL."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +84,15 @@ class Here:
         """The project directory: named, found upwards, or this one."""
         return self.whereabouts().project() or Path.cwd()
 
+    def require_local(self, command: str) -> None:
+        """Refuse to answer about another daemon than the one that was named."""
+        named = {"--url": self.url, "--token": self.token}
+        given = [option for option, value in named.items() if value]
+        if not given and self.whereabouts().is_remote():
+            given = ["COVEN_URL"]
+        if given:
+            raise LocalCommand(command=command, given=" and ".join(given))
+
     def narrowed(self, given: dict[str, Any]) -> "Here":
         """The same with what was said after the command's name."""
         return Here(
@@ -89,15 +110,21 @@ def group(name: str, *, help: str) -> typer.Typer:
 
 
 def command(
-    app: typer.Typer, name: str, *, example: str
+    app: typer.Typer, name: str, *, example: str, local: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function a command of `app`; its docstring is its help."""
+    """Make a function a command of `app`; its docstring is its help.
+
+    A `local` command looks at files and asks no daemon, so it refuses --url and --token.
+    """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         def run(context: typer.Context, **given: Any) -> None:
             outer = context.obj if isinstance(context.obj, Here) else Here()
+            here = outer.narrowed(given)
+            if local:
+                here.require_local(context.command_path)
             try:
-                result = function(outer.narrowed(given), **given)
+                result = function(here, **given)
                 if inspect.iscoroutine(result):
                     asyncio.run(result)
                 sys.stdout.flush()  # a reader that went away is noticed here, not at the exit

@@ -128,7 +128,11 @@ def doctor(here: Here) -> None:
 
 
 def migrate(here: Here) -> None:
-    """Move the files of the older layout into the store."""
+    """Look for files of the older layout; nothing is moved yet.
+
+    Moving them into the store comes with the tasks. Until then this says which files there are, and
+    ends with 1 if there are any. They are never changed.
+    """
     become(here, "migrate")
 
 
@@ -139,13 +143,13 @@ def show_config(here: Here) -> None:
 
 def register(app: typer.Typer) -> None:
     """Put these commands at the top of the tree."""
-    command(app, "up", example="coven up --port 0")(up)
+    command(app, "up", example="coven up --port 0", local=True)(up)
     command(app, "status", example="coven status --json")(status)
     command(app, "stop", example="coven stop --timeout 60")(stop)
-    command(app, "doctor", example="coven doctor")(doctor)
-    command(app, "migrate", example="coven migrate")(migrate)
+    command(app, "doctor", example="coven doctor", local=True)(doctor)
+    command(app, "migrate", example="coven migrate", local=True)(migrate)
     config = group("config", help="The settings of this project.")
-    command(config, "show", example="coven config show")(show_config)
+    command(config, "show", example="coven config show", local=True)(show_config)
     app.add_typer(config)
 
 

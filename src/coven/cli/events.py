@@ -23,7 +23,7 @@ SinceOption = Annotated[
 ]
 TypeOption = Annotated[
     str | None,
-    typer.Option("--type", metavar="TYPE", help="Only these, such as notification.read, agent.*"),
+    typer.Option("--type", metavar="TYPE", help="Only these, such as notification.read, user.*"),
 ]
 EntityOption = Annotated[
     str | None,
@@ -80,7 +80,7 @@ async def watch(
 
 def register(app: typer.Typer) -> None:
     """Put the commands at the top of the tree."""
-    command(app, "events", example="coven events --since 10m --type 'notification.*'")(events)
+    command(app, "events", example="coven events --since 10m --type 'user.*'")(events)
     command(app, "watch", example="coven watch --since 1h")(watch)
 
 

@@ -57,7 +57,7 @@ async def logs(
 
 def register(app: typer.Typer) -> None:
     """Put the command at the top of the tree."""
-    command(app, "logs", example="coven logs --follow --lines 20")(logs)
+    command(app, "logs", example="coven logs --follow --lines 20", local=True)(logs)
 
 
 def _last(path: Path, file: BinaryIO, count: int) -> list[bytes]:

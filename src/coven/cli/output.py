@@ -1,13 +1,11 @@
 """Output: results on standard output, everything about getting them on the error stream.
 
 With `--json` one document, or one line for each event. For a person plain lines and tables;
-colours and spinners only on a terminal. Text that comes from elsewhere is printed with its control
-characters made visible, so that nobody's notification can repaint a terminal.
+colours and spinners only on a terminal.
 """
 
 import json
 import os
-import re
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,26 +14,35 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
+from coven.core import terminal
+from coven.core.terminal import line, printable
+
 if TYPE_CHECKING:
     from coven.client import Event
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+__all__ = [
+    "aside",
+    "busy",
+    "document",
+    "event",
+    "is_coloured",
+    "json_line",
+    "line",
+    "printable",
+    "table",
+]
+
 _LINE_BREAKS = str.maketrans({"\n": "\\n", "\t": "\\t"})
 
 
 def document(value: Any) -> None:
     """One JSON document."""
-    print(json.dumps(_as_json(value), ensure_ascii=False, indent=2))
+    terminal.document(_as_json(value))
 
 
 def json_line(value: Any) -> None:
     """One line of JSON, at once."""
     print(json.dumps(_as_json(value), ensure_ascii=False, separators=(",", ":")), flush=True)
-
-
-def line(text: str) -> None:
-    """A line for a person."""
-    print(printable(text))
 
 
 def aside(text: str) -> None:
@@ -93,20 +100,10 @@ def busy(text: str) -> Generator[None]:
         yield
 
 
-def hang_up() -> None:
-    """Whoever read us has seen enough: what is still buffered must not complain at the exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def is_coloured(stream: TextIO) -> bool:
     """Whether somebody looks at this stream who wants colours."""
     wanted = not os.environ.get("NO_COLOR")  # noqa: TID251 - a convention between terminal and program
     return wanted and stream.isatty()
-
-
-def printable(text: str) -> str:
-    """Text with its control characters made visible; line ends and tabs stay."""
-    return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def _one_line(text: str) -> str:

@@ -7,11 +7,13 @@ token in `.coven/token` do. Reading an address says nothing about whether anybod
 
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from coven.client.errors import DaemonNotRunning
+from coven.client.errors import BadAddress, BadToken, DaemonNotRunning
+from coven.client.wire import httpx
 
 STATE_DIRECTORY = ".coven"
 _SOCKET_PATH_BYTES_MAX = 107  # `sun_path` on Linux, without its final NUL
@@ -42,9 +44,13 @@ class Whereabouts:
 
     def find(self) -> Address:
         """The address as it stands now; a restarted daemon may have another one."""
+        _require_token(self.token, name="The given token")
         url = self._remote_url()
         if url is not None:
-            token = self.token or _environment("COVEN_TOKEN")
+            if not _is_url(url):
+                name = "The given URL" if self.url else "COVEN_URL"
+                raise BadAddress(name=name, shown=_shown(url))
+            token = self.token or _token_of_environment()
             return Address(url=url.rstrip("/"), token=token, place=url)
         project = self.project()
         if project is None:
@@ -55,7 +61,7 @@ class Whereabouts:
         """The project directory: named, or the nearest one upwards that has a `.coven`."""
         named = self.directory or _environment("COVEN_DIR")
         if named:
-            return Path(named).expanduser().absolute()
+            return Path(os.path.expanduser(named)).absolute()
         here = Path.cwd()
         for directory in (here, *here.parents):
             if (directory / STATE_DIRECTORY).is_dir():
@@ -73,7 +79,7 @@ def announcement(project: Path) -> dict[str, Any]:
     """What `covend.json` says: `{pid, url, socket, version, started_at}`; empty without one."""
     try:
         body: Any = json.loads((project / STATE_DIRECTORY / "covend.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", body) if isinstance(body, dict) else {}
 
@@ -83,20 +89,56 @@ def _announced(project: Path, token: str | None) -> Address:
     url, socket = body.get("url"), body.get("socket")
     if isinstance(socket, str) and socket:
         path = project / STATE_DIRECTORY / socket  # an absolute path stays as it is
-        if len(os.fsencode(path)) <= _SOCKET_PATH_BYTES_MAX and path.exists():
+        if _is_socket_path(path) and path.exists():
             # The URL only fills the Host header; over a socket nobody resolves the name.
             return Address(url="http://localhost", socket=path, token=token, place=str(project))
-    if not isinstance(url, str) or not url:
+    if not isinstance(url, str) or not _is_url(url):
         raise DaemonNotRunning(place=str(project))
-    token = token or _token_of(project) or _environment("COVEN_TOKEN")
+    token = token or _token_of(project) or _token_of_environment()
     return Address(url=url.rstrip("/"), token=token, place=str(project))
 
 
 def _token_of(project: Path) -> str | None:
+    path = project / STATE_DIRECTORY / "token"
     try:
-        return (project / STATE_DIRECTORY / "token").read_text().strip() or None
+        token = path.read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:
         return None
+    return _require_token(token, name=f"What stands in {path}")
+
+
+def _token_of_environment() -> str | None:
+    return _require_token(_environment("COVEN_TOKEN"), name="COVEN_TOKEN")
+
+
+def _require_token(token: str | None, *, name: str) -> str | None:
+    """The token, which must fit into a header; it is a secret and never shown."""
+    if token and re.fullmatch(r"[!-~]+", token) is None:
+        raise BadToken(name=name)
+    return token
+
+
+def _is_url(text: str) -> bool:
+    """Whether requests can be sent there, as far as its spelling can tell."""
+    try:
+        url = httpx.URL(text)
+        url.raw_host.decode().encode("idna")  # as a name is looked up: no part empty or too long
+    except (httpx.InvalidURL, ValueError):
+        return False
+    is_port = url.port is None or 0 < url.port < 65536
+    return is_port and url.scheme in ("http", "https") and bool(url.host)
+
+
+def _shown(url: str) -> str:
+    text = ascii(re.sub(r"//.*@", "//[redacted]@", url, flags=re.DOTALL))
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _is_socket_path(path: Path) -> bool:
+    try:
+        return len(os.fsencode(path)) <= _SOCKET_PATH_BYTES_MAX
+    except UnicodeEncodeError:
+        return False
 
 
 def _environment(name: str) -> str | None:

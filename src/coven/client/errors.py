@@ -19,6 +19,22 @@ class DaemonNotRunning(CovenError):
     remedy = "Start it with `coven up`, or name another place with --dir, COVEN_DIR or COVEN_URL."
 
 
+class BadAddress(CovenError):
+    """{name} cannot be the URL of a daemon: {shown}."""
+
+    code = "BAD_ADDRESS"
+    kind = Kind.INVALID
+    remedy = "Write it as http://host:port or https://host."
+
+
+class BadToken(CovenError):
+    """{name} cannot be a token: it holds spaces, line ends, or signs that are not plain ASCII."""
+
+    code = "BAD_TOKEN"
+    kind = Kind.INVALID
+    remedy = "Copy the token whole, as `coven token create` printed it."
+
+
 class ConnectionLost(CovenError):
     """The connection to the daemon was lost before it answered {method} {path}."""
 
@@ -44,6 +60,14 @@ class SocketForbidden(CovenError):
     code = "SOCKET_FORBIDDEN"
     kind = Kind.FORBIDDEN
     remedy = "Ask for a token (`coven token create`) and set COVEN_URL and COVEN_TOKEN."
+
+
+class MalformedName(CovenError):
+    """{text!r} is neither an id nor a name, so nothing was asked."""
+
+    code = "MALFORMED_NAME"
+    kind = Kind.MALFORMED
+    remedy = "Ids and names are not empty and have no `/` in them; copy them whole from a list."
 
 
 class UnreadableReply(CovenError):

@@ -22,6 +22,7 @@ from coven.client.errors import (
     Busy,
     ConnectionLost,
     DaemonNotRunning,
+    MalformedName,
     NoReply,
     SocketForbidden,
     UnreadableReply,
@@ -206,9 +207,12 @@ def pauses() -> Iterator[float]:
 
 
 def segment(text: str) -> str:
-    """Text as one segment of a path, so that an id can never name another route."""
-    if text in ("", ".", ".."):
-        raise ids.MalformedId(text=text)
+    """Text as one segment of a path, so that an id can never name another route.
+
+    A `/` is refused and not only quoted: servers read a quoted one as if it were plain.
+    """
+    if text in ("", ".", "..") or "/" in text:
+        raise MalformedName(text=text)
     return quote(text, safe="")
 
 

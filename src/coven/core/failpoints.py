@@ -4,28 +4,52 @@ A failpoint is a line `failpoints.hit(POINT)` beside the step that matters. Noth
 the environment variable COVEN_FAILPOINTS armed it when the process started, and a point that is not
 armed costs one look into an empty dictionary. Production code never branches on a failpoint.
 
-    COVEN_FAILPOINTS="store.commit.before=kill@3,blobs.put.renamed=error"
+    COVEN_FAILPOINTS="store.commit.before=kill@3,daemon.file.written=error"
 
 `kill` is SIGKILL to ourselves: no handler, no flush, no goodbye. `error` raises `FailpointError`.
 `stop` is SIGSTOP, so that a test can look around while the process stands still. `@n` waits for the
-n-th hit.
+n-th hit. What cannot be armed is refused: a test whose failpoint does nothing would prove nothing.
 """
 
 import os
+import re
 import signal
 import threading
 from dataclasses import dataclass
 from typing import NewType
+
+from coven.core.errors import CovenError, Kind
 
 Point = NewType("Point", str)
 
 _declared: dict[str, str] = {}
 _armed: dict[str, "_Arming"] = {}
 _lock = threading.Lock()
+_SPELLING = re.compile(
+    r"(?P<name>[^=\s]+)=(?P<action>kill|error|stop)(@(?P<count>[1-9]\d{0,8}))?", re.ASCII
+)
 
 
 class FailpointError(OSError):
     """What an armed `error` raises: an input/output failure, as if a disk had refused."""
+
+
+class MalformedFailpoint(CovenError):
+    """COVEN_FAILPOINTS cannot be read at {text!r}."""
+
+    code = "MALFORMED_FAILPOINT"
+    kind = Kind.MALFORMED
+    remedy = (
+        "Write name=kill, name=error or name=stop, with @n for the n-th hit, and commas between."
+    )
+
+
+class UnknownFailpoint(CovenError):
+    """This program has no failpoint called {name!r}."""
+
+    code = "UNKNOWN_FAILPOINT"
+    kind = Kind.INVALID
+    remedy = "`docs/reference/failpoints.md` lists them. Correct COVEN_FAILPOINTS, or unset it."
 
 
 @dataclass(slots=True)
@@ -49,13 +73,20 @@ def declared() -> dict[str, str]:
 
 def arm(text: str) -> None:
     """Arm points as COVEN_FAILPOINTS spells them; the empty text disarms all."""
-    _armed.clear()
+    wanted: dict[str, _Arming] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
-        name, _, action = part.partition("=")
-        action, _, count = action.partition("@")
-        if action not in ("kill", "error", "stop"):
-            raise ValueError(f"unknown failpoint action {action!r} in {part!r}")
-        _armed[name] = _Arming(action, int(count or "1"))
+        found = _SPELLING.fullmatch(part)
+        if found is None:
+            raise MalformedFailpoint(text=part)
+        wanted[found["name"]] = _Arming(found["action"], int(found["count"] or "1"))
+    _armed.clear()
+    _armed.update(wanted)
+
+
+def check_armed() -> None:
+    """Refuse an armed name that no code declares. For when everything is imported."""
+    for name in sorted(_armed.keys() - _declared.keys()):
+        raise UnknownFailpoint(name=name)
 
 
 def hit(point: Point) -> None:

@@ -1,31 +1,30 @@
 """`python -m coven.daemon`: the verbs that must work without a daemon, and `up`, which is one.
 
 The command line starts this program instead of importing the daemon, so `coven --help` stays quick
-and the client stays a visitor. Errors are told here, once: what happened and what to do about it.
+and the client stays a visitor. Errors are told once and as the command line tells them:
+`coven.core.exits`.
 """
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from coven import config
 from coven.config import Settings
-from coven.core import failpoints
-from coven.core.errors import CovenError, Kind
-
-_EXIT_CODES = {Kind.INVALID: 2, Kind.MALFORMED: 2, Kind.MISSING: 10}
-_INTERRUPTED = 130
+from coven.core import exits, failpoints, terminal
+from coven.core.errors import CovenError
+from coven.core.exits import CommandNotUnderstood
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     """Do what the arguments say; the exit code of the process."""
-    asked = _parser().parse_args(arguments)
-    asked.environment = environment
     try:
+        exits.require_text(arguments)
+        asked = _parser().parse_args(arguments)
+        asked.environment = environment
         failpoints.arm(environment.get("COVEN_FAILPOINTS", ""))
         settings = config.load(
             _directory(asked, environment),
@@ -35,19 +34,23 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
             fresh=getattr(asked, "fresh", False),
         )
         verb: Callable[[argparse.Namespace, Settings], int] = asked.verb
-        return verb(asked, settings)
-    except CovenError as error:
-        _tell(error, as_json=asked.json)
-        return _EXIT_CODES.get(error.kind, 1)
+        exit_code = verb(asked, settings)
+        sys.stdout.flush()  # a reader that went away is noticed here, not at the exit
     except BrokenPipeError:
-        # Whoever read our output has enough; the interpreter must not complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except OSError as error:
-        print(f"error: {error.strerror or error}: {error.filename or ''}", file=sys.stderr)
-        return 1
+        terminal.hang_up()
+        return exits.BROKEN_PIPE
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return exits.INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the one place that tells a person about any failure
+        return exits.report(error, as_json="--json" in arguments)
+    return exit_code
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints look like every other failure."""
+
+    def error(self, message: str) -> NoReturn:
+        raise CommandNotUnderstood(problem=message)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     every.add_argument("--dir", type=Path, help="the project directory (or COVEN_DIR)")
     every.add_argument("--store", metavar="URL", help="sqlite or postgresql://…")
     every.add_argument("--json", action="store_true", help="answer in JSON")
-    parser = argparse.ArgumentParser(prog="coven", description=__doc__)
+    parser = _Parser(prog="coven", description=__doc__)
     verbs = parser.add_subparsers(required=True, metavar="VERB")
 
     def add(
@@ -73,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--port", type=int, metavar="N", help="0 picks a free one")
     up.add_argument("--fresh", action="store_true", help="start without state of the older layout")
     add(verbs, "doctor", _doctor, told="Say what works on this machine and what to install.")
-    add(verbs, "migrate", _migrate, told="Move state of the older layout into the store.")
+    add(verbs, "migrate", _migrate, told="Look for state of the older layout; nothing moves yet.")
     configuration = verbs.add_parser("config", help="Look at the configuration.")
     add(
         configuration.add_subparsers(required=True, metavar="VERB"),
@@ -94,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
 def _directory(asked: argparse.Namespace, environment: Mapping[str, str]) -> Path:
     named = asked.dir or environment.get("COVEN_DIR")
     if named:
-        return Path(named).expanduser()
+        return Path(os.path.expanduser(named))  # unlike Path's, at ease with users that are not
     here = Path.cwd()
     if asked.verb is _up:
         return here  # a daemon starts where one stands, never in a directory above
@@ -106,6 +109,7 @@ def _up(asked: argparse.Namespace, settings: Settings) -> int:
     # Each verb imports what it needs: `doctor` must work where the daemon does not.
     from coven.daemon import boot
 
+    failpoints.check_armed()  # every name is declared by now
     try:
         return boot.run(settings, as_json=asked.json)
     except CovenError:
@@ -134,7 +138,7 @@ def _migrate(asked: argparse.Namespace, settings: Settings) -> int:
     else:
         told = f"There is nothing to migrate in {settings.state_directory}."
     if asked.json:
-        print(json.dumps({"found": found, "migrated": False, "message": told}))
+        terminal.document({"found": found, "migrated": False, "message": told})
     else:
         print(told, file=sys.stderr if found else sys.stdout)
     return 1 if found else 0
@@ -142,7 +146,7 @@ def _migrate(asked: argparse.Namespace, settings: Settings) -> int:
 
 def _config_show(asked: argparse.Namespace, settings: Settings) -> int:
     if asked.json:
-        print(json.dumps(_as_json(settings), indent=2))
+        terminal.document(_as_json(settings))
         return 0
     print(f"{settings.config_file}{'' if settings.config_file.exists() else ' (not there yet)'}\n")
     width = max(len(name) for name in settings.values)
@@ -180,7 +184,7 @@ def _store_check(asked: argparse.Namespace, settings: Settings) -> int:
 def _store_dump(asked: argparse.Namespace, settings: Settings) -> int:
     from coven.daemon import offline
 
-    return offline.dump(settings, asked.target)
+    return offline.dump(settings, asked.target, as_json=asked.json)
 
 
 def _store_backup(asked: argparse.Namespace, settings: Settings) -> int:
@@ -189,18 +193,6 @@ def _store_backup(asked: argparse.Namespace, settings: Settings) -> int:
     return offline.backup(settings, asked.target, as_json=asked.json)
 
 
-def _tell(error: CovenError, *, as_json: bool) -> None:
-    if as_json:
-        body = {
-            "code": error.code,
-            "message": error.message,
-            "details": error.details,
-            "remedy": error.remedy,
-        }
-        print(json.dumps({"error": body}, default=str), file=sys.stderr)
-    else:
-        print(f"error: {error.message}\n{error.remedy}", file=sys.stderr)
-
-
 if __name__ == "__main__":
+    terminal.open_streams()
     sys.exit(main(sys.argv[1:], os.environ))

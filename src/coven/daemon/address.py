@@ -1,7 +1,7 @@
 """Where the daemon answers: `.coven/covend.json`, there while a daemon is up.
 
-A daemon that was killed leaves the file behind, so its being there proves nothing: `is_stale` asks
-the lock, which cannot lie. The client reads the same file with its own few lines (`coven.client`).
+A daemon that was killed leaves the file behind, so its being there proves nothing: only the lock
+can say whether one runs. The client reads the same file with its own few lines (`coven.client`).
 """
 
 import contextlib
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from coven.daemon import files
-from coven.store import lock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +45,6 @@ def find(path: Path) -> Address | None:
         return _parsed(cast("dict[str, Any]", body)) if isinstance(body, dict) else None
     except (OSError, ValueError):
         return None
-
-
-def is_stale(path: Path, *, lock_file: Path) -> bool:
-    """Whether an address was left by a daemon that is gone."""
-    return path.exists() and lock.holder(lock_file) is None
 
 
 def _parsed(body: dict[str, Any]) -> Address | None:

@@ -97,6 +97,8 @@ async def running(
         opened.push_async_callback(listening.close)
         opened.callback(doors.close)
         failpoints.hit(ANSWERING)
+        if logged:
+            _heed_signals(daemon)  # before anybody can know whom to send one
         await asyncio.to_thread(_tell_address, daemon)
         opened.push_async_callback(
             asyncio.to_thread, address.remove, settings.address_file, pid=daemon.pid
@@ -123,17 +125,20 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
 
 async def _run(settings: Settings, told: list[str], render: Render) -> int:
     async with running(settings, logged=True) as daemon:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            loop.add_signal_handler(number, daemon.stop, signal.Signals(number).name)
         print(await asyncio.to_thread(render, daemon, told + daemon.problems), flush=True)
         log.info("the daemon is up at %s", daemon.url)
         await daemon.stopping.wait()
         for number in (signal.SIGTERM, signal.SIGINT):
             # Whoever asks twice does not want to wait for requests that are under way.
-            loop.add_signal_handler(number, _end_now)
+            asyncio.get_running_loop().add_signal_handler(number, _end_now)
         log.info("the daemon stops: %s", daemon.reason)
     return 0
+
+
+def _heed_signals(daemon: Daemon) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, daemon.stop, signal.Signals(number).name)
 
 
 def _end_now() -> None:

@@ -6,7 +6,6 @@ changed, no lock is taken, and a daemon that is running is not disturbed.
 """
 
 import fcntl
-import json
 import os
 import socket
 import sys
@@ -17,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from coven.config import Settings, redacted
+from coven.core import terminal
 from coven.daemon import older_layout, powers
 from coven.daemon.files import reason_of
 from coven.daemon.powers import Check, Status
@@ -35,7 +35,7 @@ def run(settings: Settings, *, environment: Mapping[str, str], as_json: bool = F
     checks = examine(settings, environment=environment)
     can_run = all(check.status is not Status.FAIL for check in checks)
     if as_json:
-        print(json.dumps({"ok": can_run, "checks": [asdict(check) for check in checks]}, indent=2))
+        terminal.document({"ok": can_run, "checks": [asdict(check) for check in checks]})
     else:
         _print_table(checks, can_run=can_run)
     return 0 if can_run else 1
@@ -187,8 +187,9 @@ def _port(settings: Settings) -> Check:
 def _socket(settings: Settings) -> Check:
     length = len(os.fsencode(settings.socket))
     if length > _SOCKET_PATH_BYTES_MAX:
-        found = f"{settings.socket} has {length} bytes; {_SOCKET_PATH_BYTES_MAX} are possible"
-        return Check.fail("socket", found, "Move the project to a place with a shorter path.")
+        found = f"{settings.socket} has {length} bytes; a name has {_SOCKET_PATH_BYTES_MAX}"
+        remedy = "Nothing must be done: clients use the port and the token instead."
+        return Check.warn("socket", found, remedy)
     return Check.ok("socket", str(settings.socket))
 
 

@@ -11,7 +11,7 @@ from coven.doors import http
 from coven.doors.callers import Reading
 from coven.doors.shapes import InstantText, Limit, Listing, Output
 from coven.doors.sse import EventStream, frame
-from coven.store import Store, events, feed
+from coven.store import Store, View, events, feed
 from coven.store.cursors import Cursor, EventsGone
 from coven.store.events import EventPage, Filter
 from coven.store.feed import Batch
@@ -115,7 +115,7 @@ def routes() -> APIRouter:
     return router
 
 
-def _start(view: Any, place: str | None) -> Cursor | EventsGone:
+def _start(view: View, place: str | None) -> Cursor | EventsGone:
     """Where a stream begins; what cannot be read is refused before the stream begins."""
     if not place:
         return events.end(view)

@@ -13,7 +13,7 @@ import socket
 import stat
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -69,7 +69,7 @@ class _Protocol(HttpToolsProtocol):
     """uvicorn's protocol on such a transport."""
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(_Joining(transport))  # type: ignore[arg-type]
+        super().connection_made(cast("asyncio.Transport", _Joining(transport)))
 
 
 class Listening:

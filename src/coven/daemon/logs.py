@@ -41,7 +41,12 @@ _CONTROL = {
     True: re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"),
 }
 # What they say below these levels is of use to their own authors only.
-_QUIET = {"httpx": "WARNING", "httpcore": "WARNING", "asyncio": "INFO", "psycopg.pool": "INFO"}
+_QUIET = {
+    "httpx": "WARNING",
+    "httpcore": "WARNING",
+    "asyncio": "INFO",
+    "uvicorn.error": "WARNING",  # its start and its end, once for each of our two sockets
+}
 
 
 class Logs:

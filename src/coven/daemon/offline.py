@@ -1,19 +1,20 @@
 """What can be done to a store without a daemon: check it, dump it, copy it.
 
 Checking and copying take the lock, because they must not meet a daemon that starts meanwhile; a
-dump only reads, so it works beside a running daemon too.
+dump only reads, so it works beside a running daemon too. What is printed is what `coven store`
+prints when a daemon does the work.
 """
 
-import json
+import os
 import sys
 from pathlib import Path
 
 from coven.config import Settings
+from coven.core import targets, terminal
 from coven.core.clock import SystemClock
 from coven.core.errors import CovenError, Kind
-from coven.store import dump as dumps
 from coven.store import lock
-from coven.store.engine import Engine
+from coven.store.dump import Dump
 from coven.store.store import make_engine
 
 
@@ -36,40 +37,68 @@ def check(settings: Settings, *, as_json: bool = False) -> int:
         finally:
             engine.close()
     if as_json:
-        print(json.dumps({"ok": not problems, "problems": problems}))
+        terminal.document({"ok": not problems, "problems": problems})
     else:
-        print("\n".join(problems) or "The store is in good order.")
+        for problem in problems:
+            terminal.line(problem)
+        terminal.line("The store is damaged." if problems else "The store is sound.")
     return 1 if problems else 0
 
 
-def dump(settings: Settings, target: Path | None = None) -> int:
-    """Every row of every table as lines of JSON, to a file or to the output."""
+def dump(settings: Settings, target: Path | None = None, *, as_json: bool = False) -> int:
+    """Every row of every table as lines of JSON, to a new file or to the output; 0 if all was."""
     _require(settings)
-    lines = dumps.lines(settings.store_url, clock=SystemClock())
+    dumped = Dump(settings.store_url, clock=SystemClock())
     if target is None:
-        for line in lines:
-            sys.stdout.write(line + "\n")
-        return 0
-    with target.open("x", encoding="utf-8") as file:
-        for line in lines:
-            file.write(line + "\n")
-    return 0
+        for text in dumped.lines():
+            sys.stdout.write(text + "\n")
+        return _tell_unreadable(dumped)
+    targets.require_new(target)
+    count = 0
+    # For its owner only: rows hold hashes of tokens and whatever people have told each other.
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            for text in dumped.lines():
+                file.write(text + "\n")
+                count += 1
+    except BaseException:
+        if count == 0:
+            target.unlink()  # what could be read of a damaged store stays; nothing is not worth it
+        raise
+    told = {"path": str(target), "lines": count}
+    if as_json:
+        terminal.document(told)
+    else:
+        terminal.line(f"{target} ({count} lines)")
+    return _tell_unreadable(dumped)
+
+
+def _tell_unreadable(dumped: Dump) -> int:
+    for told in dumped.unreadable:
+        print(terminal.printable(f"Error: Not everything could be read of {told}"), file=sys.stderr)
+    return 1 if dumped.unreadable else 0
 
 
 def backup(settings: Settings, target: Path | None = None, *, as_json: bool = False) -> int:
     """A consistent copy of the embedded store in one file."""
     clock = SystemClock()
     _require(settings)
-    chosen = target or default_target(settings, clock)
+    if target is not None:
+        targets.require_new(target)
     with lock.take(settings.lock_file, clock=clock):
-        engine: Engine = make_engine(settings.store_url, clock=clock)
+        engine = make_engine(settings.store_url, clock=clock)
         try:
-            chosen.parent.mkdir(mode=0o700, exist_ok=True)
+            chosen = target or default_target(settings, clock)
+            if target is None:
+                chosen.parent.mkdir(mode=0o700, exist_ok=True)
             size = engine.backup(chosen)
         finally:
             engine.close()
-    told = {"path": str(chosen), "bytes": size}
-    print(json.dumps(told) if as_json else f"{chosen} ({size} bytes)")
+    if as_json:
+        terminal.document({"path": str(chosen), "bytes": size})
+    else:
+        terminal.line(f"{chosen} ({size} bytes)")
     return 0
 
 

@@ -31,10 +31,10 @@ class Retention:
         self._store = store
         self.rules = rules(settings)
 
-    async def plan(self) -> list[Due]:
-        """What a run would delete now."""
+    async def plan(self, *, only: ProjectId | None = None) -> list[Due]:
+        """What a run would delete now, in every project or only in one."""
         due: list[Due] = []
-        for project in await self._store.read(events.projects):
+        for project in [only] if only else await self._store.read(events.projects):
             for rule in self.rules:
                 rows = await self._store.of(project).read(_count, rule)
                 due.append(Due(rule=rule, project=project, rows=rows))

@@ -14,8 +14,8 @@ from coven.agents import records as agents
 from coven.core import clock as clocks
 from coven.daemon.daemon import Daemon
 from coven.doors import http
-from coven.doors.callers import Administering, Reading
-from coven.doors.endpoint import Answer
+from coven.doors.answers import Answer
+from coven.doors.callers import AdministeringDaemon, Reading, ReadingDaemon
 from coven.doors.shapes import InstantText, Output
 from coven.questions import records as questions
 from coven.store import View, events
@@ -86,7 +86,7 @@ def schema_version(view: View) -> int:
 
 def routes(daemon: Daemon, registry: CollectorRegistry) -> APIRouter:
     """The routes of the daemon itself."""
-    router = http.router(tag="daemon")
+    router = http.router(tag="daemon", claims_keys=False)
     started = daemon.clock.monotonic()
 
     @router.get("/state", summary="Everything that is going on")
@@ -120,13 +120,13 @@ def routes(daemon: Daemon, registry: CollectorRegistry) -> APIRouter:
         response_model=None,
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     )
-    async def get_metrics(caller: Reading) -> Answer:
+    async def get_metrics(caller: ReadingDaemon) -> Answer:
         headers = [(b"content-type", CONTENT_TYPE_LATEST.encode())]
         body = await asyncio.to_thread(generate_latest, registry)  # it reads /proc
         return Answer(200, body, headers)
 
     @router.post("/shutdown", status_code=202, summary="End the daemon in good order")
-    async def post_shutdown(caller: Administering) -> Stopping:
+    async def post_shutdown(caller: AdministeringDaemon) -> Stopping:
         daemon.stop(f"asked to by {caller.principal.name}")
         return Stopping(stopping=True)
 

@@ -7,12 +7,12 @@ tokens that people make for others are rows of the store (`coven.doors.tokens`),
 import contextlib
 import os
 import re
-import secrets
 import stat
 from pathlib import Path
 
 from coven.core.errors import CovenError, Kind
 from coven.daemon import files
+from coven.doors.tokens import fresh_secret
 
 _TOKEN = re.compile(r"[\x21-\x7e]{16,512}", re.ASCII)
 
@@ -31,8 +31,7 @@ def ensure(path: Path) -> str:
         found = _read(path)
         if found is not None:
             return found
-        # The prefix lets a scanner for leaked secrets, and our own log, know one when they see it.
-        made = "coven_" + secrets.token_urlsafe(32)
+        made = fresh_secret()
         files.write(path, made.encode() + b"\n", mode=0o600)
     except OSError as error:
         raise TokenFileUnusable(path=str(path), reason=files.reason_of(error)) from error

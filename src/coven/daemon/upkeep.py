@@ -14,11 +14,12 @@ from coven.core import quantities
 from coven.daemon import offline
 from coven.daemon.daemon import Daemon
 from coven.daemon.loops import Record
-from coven.daemon.model import BackupExists
+from coven.daemon.model import BackupExists, LoopUnknown
 from coven.daemon.retention import Due
 from coven.doors import http
-from coven.doors.callers import Administering, Reading
-from coven.doors.shapes import Input, InstantText, Output
+from coven.doors.callers import AdministeringDaemon, Reading
+from coven.doors.openapi import raises
+from coven.doors.shapes import Input, InstantText, Listing, Output
 
 
 class LoopView(Output):
@@ -32,12 +33,6 @@ class LoopView(Output):
     last_run_at: InstantText | None
     last_counts: dict[str, int]
     last_error: str | None
-
-
-class LoopList(Output):
-    """Every loop."""
-
-    items: list[LoopView]
 
 
 class RuleView(Output):
@@ -84,7 +79,7 @@ class BackupView(Output):
 
 def routes(daemon: Daemon) -> APIRouter:
     """The routes of upkeep."""
-    router = http.router("/api/v1", tag="upkeep")
+    router = http.router("/api/v1", tag="upkeep", claims_keys=False)
     _add_loops(router, daemon)
     _add_retention(router, daemon)
     _add_store(router, daemon)
@@ -93,12 +88,17 @@ def routes(daemon: Daemon) -> APIRouter:
 
 def _add_loops(router: APIRouter, daemon: Daemon) -> None:
     @router.get("/loops", summary="Every loop and how it fared")
-    async def list_loops(caller: Reading) -> LoopList:
-        return LoopList(items=[_loop(record) for record in daemon.loops.all()])
+    async def list_loops(caller: Reading) -> Listing[LoopView]:
+        loops = [_loop(record) for record in daemon.loops.all()]
+        return Listing[LoopView](items=loops, next_cursor=None, has_more=False)
 
-    @router.post("/loops/{name}/run", summary="Make one pass of a loop now")
+    @router.post(
+        "/loops/{name}/run",
+        summary="Make one pass of a loop now",
+        responses=raises(LoopUnknown),
+    )
     async def run_loop(
-        caller: Administering, name: Annotated[str, PathPart(description="Which loop.")]
+        caller: AdministeringDaemon, name: Annotated[str, PathPart(description="Which loop.")]
     ) -> LoopView:
         return _loop(await daemon.loops.run(name))
 
@@ -106,21 +106,23 @@ def _add_loops(router: APIRouter, daemon: Daemon) -> None:
 def _add_retention(router: APIRouter, daemon: Daemon) -> None:
     @router.post("/retention/plan", summary="What a sweep would delete")
     async def plan_retention(caller: Reading) -> RetentionView:
-        return _retention(await daemon.retention.plan())
+        return _retention(await daemon.retention.plan(only=caller.principal.project))
 
     @router.post("/retention/run", summary="Delete what is too old")
-    async def run_retention(caller: Administering) -> RetentionView:
+    async def run_retention(caller: AdministeringDaemon) -> RetentionView:
         return _retention(await daemon.retention.run())
 
 
 def _add_store(router: APIRouter, daemon: Daemon) -> None:
     @router.post("/store/check", summary="Look for damage")
-    async def check_store(caller: Administering) -> CheckView:
+    async def check_store(caller: AdministeringDaemon) -> CheckView:
         problems = await daemon.store.check()
         return CheckView(ok=not problems, problems=problems)
 
-    @router.post("/store/backup", summary="Copy the embedded store")
-    async def back_up_store(caller: Administering, draft: BackupDraft | None = None) -> BackupView:
+    @router.post("/store/backup", summary="Copy the embedded store", responses=raises(BackupExists))
+    async def back_up_store(
+        caller: AdministeringDaemon, draft: BackupDraft | None = None
+    ) -> BackupView:
         target = await asyncio.to_thread(_target, daemon, draft.name if draft else None)
         size = await daemon.store.backup(target)
         return BackupView(path=str(target), bytes=size)

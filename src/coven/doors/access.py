@@ -62,11 +62,14 @@ class ScopeTooNarrow(CovenError):
 
 
 class ForeignProject(CovenError):
-    """The token {name!r} belongs to another project than {project!r}."""
+    """The token {name!r} acts in the project {own!r} only; this concerns {concerned}."""
 
     code = "FOREIGN_PROJECT"
     kind = Kind.FORBIDDEN
-    remedy = "Leave out X-Coven-Project, or use a token that was made in that project."
+    remedy = (
+        "Leave out X-Coven-Project, or use a token that was made in that project. What concerns "
+        "the whole daemon is for its owner: use the socket, or the text of .coven/token."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,10 +165,17 @@ class Access:
                 self._watchers.pop(principal.token_id, None)
 
 
-def allow(principal: Principal, needed: Scope) -> None:
-    """Refuse a principal whose scope is narrower than what is needed."""
+def allow(principal: Principal, needed: Scope, *, home: ProjectId | None = None) -> None:
+    """Refuse a principal whose scope, or whose project, is narrower than what is needed.
+
+    What concerns the whole daemon needs a token of `home`, the project that the daemon is for.
+    """
     if principal.scope < needed:
         raise ScopeTooNarrow(needed=needed.value, name=principal.name, scope=principal.scope.value)
+    if home is not None and principal.project not in (None, home):
+        raise ForeignProject(
+            name=principal.name, own=principal.project, concerned="the whole daemon"
+        )
 
 
 def project_of(principal: Principal, named: ProjectId | None) -> ProjectId | None:
@@ -173,7 +183,9 @@ def project_of(principal: Principal, named: ProjectId | None) -> ProjectId | Non
     if principal.project is None or named == principal.project:
         return named
     if named is not None:
-        raise ForeignProject(name=principal.name, project=named)
+        raise ForeignProject(
+            name=principal.name, own=principal.project, concerned=f"the project {named!r}"
+        )
     return principal.project
 
 

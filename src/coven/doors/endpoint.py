@@ -5,62 +5,34 @@ OpenAPI document is FastAPI's reading of them. To run them, FastAPI builds four 
 dependency graph for each request; that costs more than the commit behind it. An endpoint reads the
 same signature once, at the start, and afterwards only fills in the values.
 
-It also keeps the promise of `Idempotency-Key` for every route that changes something, so that a
-room only has to claim `caller.key` in its first transaction.
+It also keeps the promise of `Idempotency-Key` for every route that changes something
+(`doors.repeats`), so that a room only has to claim `caller.key` in its first transaction.
 """
 
-import hashlib
 import inspect
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-import structlog
 from fastapi import Request, params
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
 
 from coven.core import ids
-from coven.core.errors import CovenError
 from coven.core.ids import ProjectId
-from coven.doors import access, bodies
+from coven.doors import access, bodies, repeats
 from coven.doors.access import Access, Principal
+from coven.doors.answers import Answer
 from coven.doors.arrival import Arrival
 from coven.doors.callers import Caller, Needs
-from coven.doors.errors import Header, MalformedKey
-from coven.doors.model import Scope
+from coven.doors.declared import KeylessRoute
 from coven.doors.parameters import HeaderParameters, PathParameters, QueryParameters, Values
+from coven.doors.repeats import Repeats
 from coven.doors.shapes import Output
 from coven.doors.sse import EventStream
-from coven.store import Store, idempotency
-from coven.store.idempotency import IdempotencyKey, Reply
-
-_KEY = re.compile(rb"[\x21-\x7e]{1,200}")
-_JSON: Header = (b"content-type", b"application/json")
-_REPLAYED: Header = (b"idempotency-replayed", b"true")
-
-log = structlog.get_logger("coven.doors")
-
-
-@dataclass(slots=True)
-class Answer:
-    """What goes back: a body, or a stream that is still to be run."""
-
-    status: int
-    body: bytes = b""
-    headers: list[Header] = field(default_factory=lambda: [_JSON])
-    stream: EventStream | None = None
-    principal: Principal | None = None
-
-
-class Ready(Protocol):
-    """Something that answers at a path."""
-
-    async def answer(self, arrival: Arrival, given: dict[str, str]) -> Answer:
-        """The reply; `given` are the parts of the path that are values."""
-        ...
+from coven.store import Store
+from coven.store.idempotency import IdempotencyKey
 
 
 class Endpoint:
@@ -74,7 +46,8 @@ class Endpoint:
         self._status = route.status_code or 200
         self._mutates = not set(route.methods or ()) <= {"GET", "HEAD"}
         self._signature = _read(route)
-        self.scope = self._signature.scope
+        self.needs = self._signature.needs
+        self._repeats = Repeats(self.template, claimed_at_door=isinstance(route, KeylessRoute))
         self._reply: TypeAdapter[Any] | None = (
             TypeAdapter(route.response_model) if route.response_model is not None else None
         )
@@ -86,9 +59,10 @@ class Endpoint:
         principal: Principal | None = None
         store = self._store
         # Who is not let in is told so before anything is said about what they sent.
-        if wanted.scope is not None:
-            principal = await self._admit(arrival, wanted.scope)
-            store = self._store_of(principal, arrival)
+        if wanted.needs is not None:
+            principal = await self._admit(arrival, wanted.needs)
+            if not wanted.needs.whole_daemon:
+                store = self._store_of(principal, arrival)
         if wanted.path is not None:
             values = wanted.path.read(given)
         values.update(wanted.query.read(arrival.scope["query_string"]))
@@ -101,22 +75,26 @@ class Endpoint:
             values[wanted.request] = Request(arrival.scope, arrival.receive)
         if principal is None or wanted.caller is None:
             return self._render(await self._call(**values))
-        key = self._key(arrival, principal, values) if self._mutates else None
+        key = self._key(arrival, principal, values)
         values[wanted.caller] = Caller(principal=principal, store=store, key=key)
         if key is not None:
-            return await self._once(key, store, values)
-        answer = self._render(await self._call(**values))
+            return await self._repeats.once(key, store, lambda: self._act(values))
+        answer = await self._act(values)
         answer.principal = principal
         return answer
 
-    async def _admit(self, arrival: Arrival, needed: Scope) -> Principal:
+    async def _act(self, values: Values) -> Answer:
+        return self._render(await self._call(**values))
+
+    async def _admit(self, arrival: Arrival, needed: Needs) -> Principal:
         authorization = arrival.headers.get(b"authorization")
         principal = self._access.recognise(authorization, over_socket=arrival.over_socket)
         if principal is None:
             assert authorization is not None, "only a token needs the store"
             principal = await self._access.look_up(authorization)
         if principal is not access.OWNER:
-            access.allow(principal, needed)
+            home = self._store.project if needed.whole_daemon else None
+            access.allow(principal, needed.scope, home=home)
         return principal
 
     def _store_of(self, principal: Principal, arrival: Arrival) -> Store:
@@ -132,51 +110,24 @@ class Endpoint:
         return self._store.of(project)
 
     def _key(self, arrival: Arrival, principal: Principal, values: Values) -> IdempotencyKey | None:
-        raw = arrival.headers.get(b"idempotency-key")
-        if raw is None:
+        if not self._mutates or b"idempotency-key" not in arrival.headers:
             return None
-        if _KEY.fullmatch(raw) is None:
-            raise MalformedKey()
         wanted = self._signature.body
-        parts = (
-            arrival.scope["method"].encode(),
-            arrival.scope["path"].encode("utf-8", "backslashreplace"),
-            arrival.scope["query_string"],
-            # The body as it was understood: spaces and the order of fields make no other request.
-            b"" if wanted is None else wanted.adapter.dump_json(values[wanted.name]),
-        )
-        request_hash = hashlib.sha256(b"\x00".join(parts)).hexdigest()
-        return IdempotencyKey(
-            principal=principal.identity, key=raw.decode(), request_hash=request_hash
-        )
-
-    async def _once(self, key: IdempotencyKey, store: Store, values: Values) -> Answer:
-        """Repeat the reply that the key got before; or act, and write the reply down."""
-        before = await store.read(idempotency.recall, key)
-        if before is not None:
-            headers = [_JSON, _REPLAYED] if before.body else [_REPLAYED]
-            return Answer(before.status, before.body.encode(), headers)
-        value = await self._call(**values)
-        answer = self._render(value)
-        if answer.stream is None and not (isinstance(value, Output) and value.holds_secret):
-            reply = Reply(status=answer.status, body=answer.body.decode())
-            try:
-                await store.write(idempotency.remember, key, reply)
-            except CovenError as error:
-                # The work is done and committed; a retry joins it through the claim.
-                log.warning("reply_not_remembered", code=error.code, route=self.template)
-        return answer
+        # The body as it was understood: spaces and the order of fields make no other request.
+        body = b"" if wanted is None else wanted.adapter.dump_json(values[wanted.name])
+        return repeats.key_of(arrival, principal, body)
 
     def _render(self, value: Any) -> Answer:
         if value is None:
             return Answer(self._status if self._status != 200 else 204, headers=[])
         if isinstance(value, EventStream):
-            return Answer(200, stream=value, headers=list(value.headers))
+            return Answer(200, stream=value, headers=list(value.headers), is_kept=False)
         if isinstance(value, Answer):
             return value
+        is_kept = not (isinstance(value, Output) and value.holds_secret)
         if self._reply is not None:
-            return Answer(self._status, self._reply.dump_json(value))
-        return Answer(self._status, to_json(value))
+            return Answer(self._status, self._reply.dump_json(value), is_kept=is_kept)
+        return Answer(self._status, to_json(value), is_kept=is_kept)
 
 
 @dataclass(slots=True)
@@ -198,7 +149,7 @@ class _Signature:
     path: PathParameters | None = None
     headers: HeaderParameters | None = None
     body: _Body | None = None
-    scope: Scope | None = None
+    needs: Needs | None = None
     caller: str | None = None
     request: str | None = None
 
@@ -216,7 +167,7 @@ def _read(route: APIRoute) -> _Signature:
         default = ... if parameter.default is parameter.empty else parameter.default
         mark = _mark(annotation)
         if isinstance(mark, params.Depends):
-            signature.scope, signature.caller = _scope(mark, route), name
+            signature.needs, signature.caller = _needs(mark, route), name
         elif annotation is Request:
             signature.request = name
         elif name in in_path:
@@ -241,10 +192,10 @@ def _mark(annotation: Any) -> object:
     return None
 
 
-def _scope(depends: params.Depends, route: APIRoute) -> Scope:
+def _needs(depends: params.Depends, route: APIRoute) -> Needs:
     if not isinstance(depends.dependency, Needs):
         raise TypeError(f"{route.path_format}: a route may depend on a Caller and nothing else")
-    return depends.dependency.scope
+    return depends.dependency
 
 
 def _is_body(annotation: Any) -> bool:

@@ -128,6 +128,14 @@ class InvalidParameters(CovenError):
     remedy = "`details.parameters` names each one; `/docs` shows what it may be."
 
 
+class DaemonStopping(CovenError):
+    """The daemon is stopping; no stream begins any more."""
+
+    code = "DAEMON_STOPPING"
+    kind = Kind.UNAVAILABLE
+    remedy = "Ask again when it is back; the last id that was read is the place to go on from."
+
+
 # Two refusals of HTTP itself have a status of their own inside their kind.
 _OWN_STATUS: dict[type[CovenError], int] = {MethodNotAllowed: 405, BodyTypeRefused: 415}
 

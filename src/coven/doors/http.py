@@ -23,10 +23,12 @@ from coven.core.errors import CovenError, Kind
 from coven.doors import arrival as arrivals
 from coven.doors import errors, openapi
 from coven.doors.access import Access
-from coven.doors.access import Scope as AccessScope
+from coven.doors.answers import JSON, Answer, Ready
 from coven.doors.arrival import ClientGone, Receive, Scope, Send
-from coven.doors.endpoint import Answer, Endpoint, Ready
-from coven.doors.errors import Header, MethodNotAllowed, RouteNotFound
+from coven.doors.callers import Needs
+from coven.doors.declared import DeclaredRoute, KeylessRoute
+from coven.doors.endpoint import Endpoint
+from coven.doors.errors import DaemonStopping, Header, MethodNotAllowed, RouteNotFound
 from coven.doors.metrics import RequestMetrics
 from coven.store import Store
 
@@ -40,9 +42,18 @@ _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 log = structlog.get_logger("coven.doors")
 
 
-def router(prefix: str = "", *, tag: str) -> APIRouter:
-    """A router for one room. `tag` is the room's word; it groups the routes in the document."""
-    return APIRouter(prefix=prefix, tags=[tag], generate_unique_id_function=openapi.operation_id)
+def router(prefix: str = "", *, tag: str, claims_keys: bool = True) -> APIRouter:
+    """A router for one room. `tag` is the room's word; it groups the routes in the document.
+
+    `claims_keys` is False where no transaction of the routes claims `caller.key`: then the door
+    does, and what the routes do must be harmless to do again after a crash.
+    """
+    return APIRouter(
+        prefix=prefix,
+        tags=[tag],
+        route_class=DeclaredRoute if claims_keys else KeylessRoute,
+        generate_unique_id_function=openapi.operation_id,
+    )
 
 
 def build(
@@ -56,14 +67,14 @@ def build(
 ) -> "Doors":
     """The application that answers at all of these routes, at /openapi.json and at /docs."""
     table = Table()
-    needed: list[tuple[APIRoute, AccessScope | None]] = []
+    needed: list[tuple[APIRoute, Needs | None]] = []
     for route in (route for one in routers for route in one.routes):
         if not isinstance(route, APIRoute):
             raise TypeError(
                 f"{route!r} cannot be answered: declare routes with @router.get and so on"
             )
         endpoint = Endpoint(route, access=access, store=store)
-        needed.append((route, endpoint.scope))
+        needed.append((route, endpoint.needs))
         for method in route.methods or ():
             table.add(route, method, endpoint)
     document = openapi.Document(needed, title=title, version=version)
@@ -81,11 +92,12 @@ class Table:
         self._of_any_length: list[_Place] = []
 
     def add(self, route: APIRoute, method: str, ready: Ready) -> None:
-        """Let `ready` answer `method` at the path of `route`."""
+        """Let `ready` answer `method` at the path of `route`; who answers GET answers HEAD too."""
         place = self._place(route)
-        if method in place.methods:
-            raise ValueError(f"two routes answer {method} {route.path_format}")
-        place.methods[method] = ready
+        for one in ("GET", "HEAD") if method == "GET" else (method,):
+            if one in place.methods:
+                raise ValueError(f"two routes answer {one} {route.path_format}")
+            place.methods[one] = ready
 
     def find(self, path: str) -> "tuple[_Place, dict[str, str]] | None":
         """The place at a path, and the parts of the path that are values."""
@@ -139,7 +151,7 @@ class Doors:
         self._is_closing = False
 
     def close(self) -> None:
-        """End every open stream, so that the server can stop; new streams end at once."""
+        """End every open stream, so that the server can stop; new ones are refused."""
         self._is_closing = True
         for ended in self._streams:
             ended.set()
@@ -166,6 +178,8 @@ class Doors:
                 if ready is None:
                     raise _not_allowed(place, scope["path"], method)
                 answer = await ready.answer(arrival, given)
+                if answer.stream is not None and self._is_closing:
+                    raise DaemonStopping()
             except CovenError as error:
                 if error.kind is Kind.BUG:
                     raise
@@ -179,10 +193,10 @@ class Doors:
         counted = method if method in _METHODS else "(other)"
         seconds = self._clock.monotonic() - started
         self._metrics.answered(route, counted, answer.status, seconds=seconds)
-        if answer.stream is not None:
-            await self._stream(answer, request_id, route=route, receive=receive, send=send)
+        if answer.stream is None or method == "HEAD":
+            await _send(answer, request_id, send, without_body=method == "HEAD")
             return
-        await _send(answer, request_id, send, without_body=method == "HEAD")
+        await self._stream(answer, request_id, route=route, receive=receive, send=send)
 
     def _find(self, path: str) -> "tuple[_Place, dict[str, str]]":
         found = self._table.find(path)
@@ -198,8 +212,6 @@ class Doors:
         self._streams.add(ended)
         if answer.principal is not None:
             self._access.watch(answer.principal, ended)
-        if self._is_closing:
-            ended.set()
         self._metrics.open_streams += 1
         try:
             await send(_start(answer.status, answer.headers, request_id))
@@ -221,14 +233,14 @@ def _start(status: int, headers: list[Header], request_id: bytes) -> dict[str, A
 async def _send(answer: Answer, request_id: bytes, send: Send, *, without_body: bool) -> None:
     body = answer.body
     start = _start(answer.status, answer.headers, request_id)
-    if answer.status != 204:
+    if answer.status != 204 and answer.stream is None:
         start["headers"].append((b"content-length", str(len(body)).encode()))
     await send(start)
     await send({"type": "http.response.body", "body": b"" if without_body else body})
 
 
 def _refusal(error: CovenError) -> Answer:
-    headers = [(b"content-type", b"application/json"), *errors.headers_of(error)]
+    headers = [JSON, *errors.headers_of(error)]
     return Answer(errors.status_of(error), errors.render(error), headers)
 
 

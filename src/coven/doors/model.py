@@ -26,7 +26,7 @@ class Scope(Enum):
     WORK = "work"
     """Also change things: what agents and people do all day."""
     ADMIN = "admin"
-    """Also what concerns the daemon and other callers: tokens, shutdown, backups."""
+    """Also what concerns other callers: tokens; and the daemon, for who is not of one project."""
 
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, Scope):

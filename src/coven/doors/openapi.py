@@ -20,16 +20,17 @@ from pydantic_core import to_json
 
 from coven.core.errors import CovenError
 from coven.doors import errors
+from coven.doors.answers import Answer, Ready
 from coven.doors.arrival import Arrival
-from coven.doors.endpoint import Answer, Ready
-from coven.doors.model import Scope
+from coven.doors.callers import Needs
 from coven.doors.shapes import Error
 
 Json = dict[str, Any]
 
 _ABOUT = (
     "Every mutation accepts an `Idempotency-Key`, lists are read in pieces with `cursor`, times "
-    "are RFC 3339 in UTC with microseconds, and every refusal has the shape `Error`."
+    "are RFC 3339 in UTC with microseconds, and every refusal has the shape `Error`. HEAD is "
+    "answered wherever GET is."
 )
 _MEANING = {
     "400": "The request cannot be read.",
@@ -47,6 +48,10 @@ _MEANING = {
     "503": "Not now; try again.",
     "default": "Any other refusal.",
 }
+_OF_ONE_PROJECT = (
+    "The caller may not do this. `FOREIGN_PROJECT`: this concerns the whole daemon, and the token "
+    "acts in a project that is not the daemon's own."
+)
 _METHODS = frozenset(("get", "post", "put", "patch", "delete", "head", "options", "trace"))
 _CLOSED = frozenset(("enum", "const", "format"))
 _NO_NUL = r"^[^\u0000]*$"
@@ -94,9 +99,9 @@ class Document:
     """What this daemon answers, for programs and for people."""
 
     def __init__(
-        self, needed: Sequence[tuple[APIRoute, Scope | None]], *, title: str, version: str
+        self, needed: Sequence[tuple[APIRoute, Needs | None]], *, title: str, version: str
     ) -> None:
-        """`needed` says for each route which scope its caller needs; None is an open route."""
+        """`needed` says for each route what its caller needs; None is an open route."""
         self._needed = needed
         self._title = title
         self._version = version
@@ -121,8 +126,8 @@ class Document:
         components: Json = document.setdefault("components", {})
         _share(components)
         by_path = {
-            (route.path_format, method.lower()): scope
-            for route, scope in self._needed
+            (route.path_format, method.lower()): needs
+            for route, needs in self._needed
             for method in route.methods or ()
         }
         seen: set[str] = set()
@@ -175,7 +180,7 @@ def _share(components: Json) -> None:
     }
 
 
-def _complete(operation: Json, method: str, scope: Scope | None) -> None:
+def _complete(operation: Json, method: str, needs: Needs | None) -> None:
     """Add to one operation what is the same for all."""
     responses: Json = operation.setdefault("responses", {})
     parameters: list[Json] = operation.setdefault("parameters", [])
@@ -194,18 +199,27 @@ def _complete(operation: Json, method: str, scope: Scope | None) -> None:
         possible.append("404")
     if "requestBody" in operation:
         possible += ["413", "415", "422"]
-    if scope is None:
+    if needs is None:
         operation["security"] = []
     else:
         possible.append("401")
-        operation["security"] = [{"token": []}]
-        operation["x-coven-scope"] = scope.value
-        parameters.append(_PROJECT_PARAMETER)
+        _complete_caller(operation, needs)
         if method not in ("get", "head"):
             possible.append("422")
             parameters.append(_KEY_PARAMETER)
     for status in possible:
         responses.setdefault(status, _reference("responses", f"Refused{status.capitalize()}"))
+
+
+def _complete_caller(operation: Json, needs: Needs) -> None:
+    """Add to one operation who may call it."""
+    operation["security"] = [{"token": []}]
+    operation["x-coven-scope"] = needs.scope.value
+    operation["x-coven-whole-daemon"] = needs.whole_daemon
+    if needs.whole_daemon:
+        operation["responses"].setdefault("403", _refused(_OF_ONE_PROJECT))
+    else:
+        operation["parameters"].append(_PROJECT_PARAMETER)
 
 
 def _forbid_nul(part: Any) -> None:

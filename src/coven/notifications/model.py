@@ -91,7 +91,6 @@ class UserNotification(Event):
     type: ClassVar[str] = "user.notification"
     entity: ClassVar[str] = "notification"
 
-    id: str
     kind: str
     title: str
     subject: str | None

@@ -34,9 +34,7 @@ def post(tx: Transaction, draft: Draft, key: IdempotencyKey | None = None) -> No
     at = clock.render(tx.now)
     records.insert(tx, mine, draft, at=at)
     tx.emit(
-        UserNotification(
-            entity_id=mine, id=mine, kind=draft.kind, title=draft.title, subject=draft.subject
-        )
+        UserNotification(entity_id=mine, kind=draft.kind, title=draft.title, subject=draft.subject)
     )
     return Notification(
         notification_id=mine,

@@ -1,7 +1,9 @@
 """Places in a log: one opaque text for `since`, `Last-Event-ID`, SSE ids and event pages.
 
 A cursor names the log by its epoch and its stream, so that a place in one log is never mistaken
-for a place in another: after a restore, or on another store, it is refused instead of skipping.
+for a place in another: on another store, or after going back to a backup, it is refused instead of
+skipping. A backup gets epochs of its own when we make it; one that something else has made keeps
+the old ones until somebody renews them.
 """
 
 import base64
@@ -13,7 +15,6 @@ from coven.core.errors import CovenError, Kind
 from coven.core.ids import ProjectId
 
 _TEXT = re.compile(r"1\|([0-9a-f]{8})\|([a-zA-Z0-9._-]{1,63})\|(\d{1,18})", re.ASCII)
-SEQ_MAX = 10**18 - 1
 
 
 class MalformedEventCursor(CovenError):

@@ -5,7 +5,7 @@ above this line (groups, events, migrations, idempotency) is written once, again
 The methods block; the store calls them from its worker threads only.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -50,7 +50,10 @@ class DiskFull(CovenError):
 
     code = "DISK_FULL"
     kind = Kind.UNAVAILABLE
-    remedy = "Nothing was written. Free some space (`coven retention plan` shows what could go)."
+    remedy = (
+        "Nothing was written, and nothing needs repair. Free some space on that disk, for example "
+        "old files of .coven/backups; where the daemon has ended, `coven up` starts it again."
+    )
 
 
 class StoreReadOnly(CovenError):
@@ -93,6 +96,14 @@ class StatementRefused(CovenError):
     kind = Kind.BUG
 
 
+class BackupElsewhere(CovenError):
+    """A store on PostgreSQL is not backed up by Coven."""
+
+    code = "BACKUP_ELSEWHERE"
+    kind = Kind.CONFLICT
+    remedy = "Use the server's own tools, such as pg_dump, or its continuous archiving."
+
+
 class TryAgain(Exception):
     """To a group, never to a caller: the work was undone for a reason that goes away."""
 
@@ -129,6 +140,14 @@ class Link(Protocol):
 
     def run(self, statement: Statement, values: dict[str, Value]) -> int:
         """How many rows were changed."""
+        ...
+
+
+class Reading(Link, Protocol):
+    """A connection inside one consistent view."""
+
+    def table(self, name: str) -> Iterator[Row | CovenError]:
+        """The rows of one table, one at a time; an error stands where some cannot be read."""
         ...
 
 
@@ -176,7 +195,7 @@ class Engine(Protocol):
         """A new connection for writing. Called once by each worker thread."""
         ...
 
-    def reading(self) -> AbstractContextManager[tuple[Link, datetime]]:
+    def reading(self) -> AbstractContextManager[tuple[Reading, datetime]]:
         """A consistent view for the length of a `with`, on a connection of a pool."""
         ...
 
@@ -197,7 +216,11 @@ class Engine(Protocol):
         ...
 
     def check(self) -> list[str]:
-        """What is wrong with the database: empty when nothing is."""
+        """What is wrong with the database: empty when nothing is.
+
+        The log of every project is compared with its head on either engine. How far pages, indexes
+        and references are looked at is the engine's to say.
+        """
         ...
 
     def close(self) -> None:

@@ -2,18 +2,22 @@
 
 The first transaction of a use case claims the key together with the id of what it makes, so even a
 crash between that transaction and the reply leaves a trace that the retry finds. The doors write
-the reply down afterwards and repeat it word for word. A key lives for 24 hours.
+the reply down afterwards and repeat it word for word. Where no transaction does the work, they
+claim the key themselves, with `begin`. A key lives for 24 hours.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from coven.core import clock as clocks
+from coven.core import ids
 from coven.core.errors import CovenError, Kind
 from coven.store.queries import queries
 from coven.store.transaction import Row, Transaction, View
 
 KEPT = timedelta(hours=24)
+BATCH = 1_000
+"""How many keys are forgotten in one transaction."""
 
 
 class IdempotencyMismatch(CovenError):
@@ -76,6 +80,22 @@ def recall(view: View, key: IdempotencyKey) -> Reply | None:
     return Reply(status=row["status"], body=row["reply"])
 
 
+def begin(tx: Transaction, key: IdempotencyKey) -> Reply | None:
+    """Claim the key for work that no transaction does; the reply if the work is done already."""
+    claim(tx, key, makes=ids.new())
+    return recall(tx, key)
+
+
+def release(tx: Transaction, key: IdempotencyKey) -> None:
+    """Take back a claim that was not answered, so that the key is free for another request."""
+    tx.run(
+        queries["release_key"],
+        principal=key.principal,
+        key=key.key,
+        request_hash=key.request_hash,
+    )
+
+
 def remember(tx: Transaction, key: IdempotencyKey, reply: Reply) -> None:
     """Write down what the request was answered; the first answer stays."""
     tx.run(
@@ -95,8 +115,8 @@ def retirable(view: View, before: datetime) -> int:
 
 
 def retire(tx: Transaction, before: datetime) -> int:
-    """Forget keys that are older than this; how many that were."""
-    return tx.run(queries["retire_keys"], before=clocks.render(before))
+    """Forget the oldest batch of keys that are older than this; how many that were."""
+    return tx.run(queries["retire_keys"], before=clocks.render(before), limit=BATCH)
 
 
 def _check(key: IdempotencyKey, row: Row) -> None:

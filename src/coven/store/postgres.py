@@ -10,10 +10,12 @@ import contextlib
 import json
 import logging
 import os
+import queue
 import socket
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, LiteralString, cast
@@ -23,26 +25,26 @@ from psycopg import conninfo, errors, sql
 from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8Dumper
-from psycopg_pool import ConnectionPool, PoolTimeout
 
 from coven.core import clock as clocks
 from coven.core import failpoints
 from coven.core.clock import Clock
 from coven.core.errors import CovenError
 from coven.core.ids import ProjectId
-from coven.store import engine
+from coven.store import check, engine
 from coven.store.queries import queries
 from coven.store.sqlite import AFTER_BEGIN, AFTER_COMMIT, BEFORE_COMMIT, MIGRATING
-from coven.store.statements import Statement
+from coven.store.statements import Statement, load
 from coven.store.transaction import Row, Value
 
 log = logging.getLogger(__name__)
 
+ours = load("coven.store", "postgres.sql")
+
 CONNECT_SECONDS = 5
-READERS_MAX = 8
 WRITERS = 4
-POOL_WAIT_SECONDS = 10.0
 RECONNECT_SECONDS = 5.0
+FETCHED_ROWS = 20  # of a table that is read whole: each may have megabytes
 LISTEN_SECONDS = 30.0
 CHANNEL = "coven_events"
 MIGRATION_LOCK = 0x436F76656E  # any number that is ours; one daemon migrates at a time
@@ -167,6 +169,21 @@ class PostgresLink:
             # In one step: another thread may be looking at the same statement.
             statement.columns[:] = [column.name for column in cursor.description]
         return [dict(zip(statement.columns, row, strict=True)) for row in found]
+
+    def table(self, name: str) -> Iterator[Row | CovenError]:
+        """One table in pieces; what comes after the first error stays unread."""
+        text = ours["table"].postgres.replace("this_table", name.replace('"', '""'))
+        try:
+            # Who asked for it may be slow with what it has; and an error undoes this part only.
+            self.connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            with self.connection.transaction(), self.connection.cursor("a_table") as cursor:
+                cursor.itersize = FETCHED_ROWS
+                cursor.execute(cast(LiteralString, text))
+                names = [column.name for column in cursor.description or ()]
+                for row in cursor:
+                    yield dict(zip(names, row, strict=True))
+        except psycopg.Error as error:
+            yield translate(error, name)
 
     def run(self, statement: Statement, values: dict[str, Value]) -> int:
         return max(self._execute(statement, values).rowcount, 0)
@@ -302,7 +319,7 @@ class PostgresMigrator:
     def existing(self) -> bool:
         if self._link.rows(queries["has_meta"], {}):
             return True
-        if self._link.rows(queries["tables_of_others"], {}):
+        if self._link.rows(ours["tables_of_others"], {}):
             raise engine.ForeignDatabase(path="the schema kb of this database")
         return False
 
@@ -337,16 +354,7 @@ class PostgresEngine:
         self._listener: threading.Thread | None = None
         self._ear: psycopg.Connection[Any] | None = None
         _connect(url).close()  # a wrong address is told at once and in our words
-        self._pool = ConnectionPool(
-            url,
-            kwargs=_CONNECTING,
-            configure=_prepare,
-            check=ConnectionPool.check_connection,
-            min_size=1,
-            max_size=READERS_MAX,
-            timeout=POOL_WAIT_SECONDS,
-            open=True,
-        )
+        self._idle: queue.SimpleQueue[psycopg.Connection[Any]] = queue.SimpleQueue()
         self._teller: psycopg.Connection[Any] | None = None
 
     def writer(self) -> PostgresWriter:
@@ -354,23 +362,43 @@ class PostgresEngine:
 
     @contextmanager
     def reading(self) -> Generator[tuple[PostgresLink, datetime], None, None]:
+        # As many connections as the store has reading threads. Not a pool of psycopg's: after an
+        # outage that one waits ever longer before it tries again, and a read must not.
+        connection, now = self._begin_reading()
         try:
-            with self._pool.connection() as connection:
+            yield PostgresLink(connection), now
+        except psycopg.Error as error:
+            raise translate(error) from error
+        finally:
+            self._end_reading(connection)
+
+    def _begin_reading(self) -> "tuple[psycopg.Connection[Any], datetime]":
+        while True:
+            try:
+                connection, is_new = self._idle.get_nowait(), False
+            except queue.Empty:
+                connection, is_new = _connect(self._url), True
+            try:
                 cursor = connection.execute(
                     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT clock_timestamp()"
                 )
                 cursor.nextset()
                 row = cursor.fetchone()
-                assert row is not None
-                try:
-                    yield PostgresLink(connection), clocks.parse(row[0]) + self._clock.offset
-                finally:
-                    if not connection.broken:
-                        connection.execute("ROLLBACK")
-        except PoolTimeout as error:
-            raise engine.StoreBusy() from error
-        except psycopg.Error as error:
-            raise translate(error) from error
+            except psycopg.Error as error:
+                connection.close()
+                if is_new:
+                    raise translate(error) from error
+                continue  # it was lost while it lay idle, and so were perhaps its neighbours
+            assert row is not None, "a SELECT without FROM has one row"
+            return connection, clocks.parse(row[0]) + self._clock.offset
+
+    def _end_reading(self, connection: "psycopg.Connection[Any]") -> None:
+        with contextlib.suppress(psycopg.Error):
+            connection.execute("ROLLBACK")
+        if connection.closed or connection.broken or self._closing.is_set():
+            connection.close()
+        else:
+            self._idle.put(connection)
 
     @contextmanager
     def migrating(self) -> Generator[PostgresMigrator, None, None]:
@@ -427,18 +455,47 @@ class PostgresEngine:
             raise translate(error, "a notice") from error
 
     def backup(self, target: Path) -> int:
-        raise engine.StoreUnavailable(
-            reason="a PostgreSQL store is backed up with the server's own tools (pg_dump)"
-        )
+        raise engine.BackupElsewhere()
 
     def check(self) -> list[str]:
-        with self.reading() as (link, _):
-            link.rows(queries["heads"], {})
-        return []
+        """The log, what the server does not rely on itself, and the indexes where amcheck is there.
+
+        Not looked at: references, which the server enforces; and what stands in the pages of a
+        table beside its indexes, for which it has checksums.
+        """
+        try:
+            with self.reading() as (link, _):
+                problems = check.problems(link)
+                if link.rows(queries["has_meta"], {}):
+                    invalid = link.rows(ours["invalid"], {})
+                    problems += [f"{row['kind']} {row['name']}: it is not valid" for row in invalid]
+            return problems + self._check_indexes()
+        except engine.StoreCorrupt as damage:
+            return [damage.message]
+
+    def _check_indexes(self) -> list[str]:
+        with contextlib.closing(_connect(self._url)) as connection:
+            link = PostgresLink(connection)
+            found = link.rows(ours["index_checker"], {})
+            if not found:
+                log.warning("indexes were not looked at: that needs the extension amcheck")
+                return []
+            template = ours["check_index"]
+            text = template.postgres.replace("this_function", found[0]["name"])
+            statement = replace(template, postgres=text, columns=[])
+            problems: list[str] = []
+            for row in link.rows(ours["indexes"], {}):
+                try:
+                    link.rows(statement, {"name": row["name"]})
+                except engine.StoreCorrupt as damage:
+                    problems.append(f"index {row['name']}: {damage.message}")
+            return problems
 
     def close(self) -> None:
         self._closing.set()
-        self._pool.close()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._idle.get_nowait().close()
         if self._teller is not None:
             self._teller.close()
         if self._ear is not None and not self._ear.closed:

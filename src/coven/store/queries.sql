@@ -54,14 +54,6 @@ SELECT 1 AS found FROM kb.sqlite_master WHERE type = 'table' AND name = 'meta';
 -- Whether the first migration has run.
 SELECT 1 AS found FROM information_schema.tables WHERE table_schema = 'kb' AND table_name = 'meta';
 
--- name: tables_of_others (sqlite)
--- Tables in our schema although the first migration has not run.
-SELECT name AS table_name FROM kb.sqlite_master WHERE type = 'table' LIMIT 1;
-
--- name: tables_of_others (postgres)
--- Tables in our schema although the first migration has not run.
-SELECT tablename AS table_name FROM pg_catalog.pg_tables WHERE schemaname = 'kb' LIMIT 1;
-
 -- name: meta
 -- Everything that is written down about the store itself.
 SELECT key, value FROM kb.meta ORDER BY key;
@@ -93,6 +85,12 @@ UPDATE kb.idempotency_keys SET status = :status, reply = :reply
 WHERE project_id = :project AND principal = :principal AND key = :key
   AND request_hash = :request_hash AND status IS NULL;
 
+-- name: release_key
+-- Forget a claim that got no reply.
+DELETE FROM kb.idempotency_keys
+WHERE project_id = :project AND principal = :principal AND key = :key
+  AND request_hash = :request_hash AND status IS NULL;
+
 -- name: drop_key
 -- Forget one key that is too old.
 DELETE FROM kb.idempotency_keys
@@ -104,13 +102,9 @@ SELECT count(*) AS found FROM kb.idempotency_keys
 WHERE project_id = :project AND created_at <= :before;
 
 -- name: retire_keys
--- Forget keys that are too old.
-DELETE FROM kb.idempotency_keys WHERE project_id = :project AND created_at <= :before;
-
--- name: renew_epochs (sqlite)
--- In a copy: make each log another one, because it will go on differently from here.
-UPDATE kb.event_head SET epoch = lower(hex(randomblob(4)));
-
--- name: renew_epochs (postgres)
--- In a copy: make each log another one, because it will go on differently from here.
-UPDATE kb.event_head SET epoch = substr(md5(random()::text || project_id), 1, 8);
+-- Forget keys that are too old, oldest first and not more than a batch.
+DELETE FROM kb.idempotency_keys
+WHERE project_id = :project AND (principal, key) IN (
+  SELECT principal, key FROM kb.idempotency_keys
+  WHERE project_id = :project AND created_at <= :before ORDER BY created_at LIMIT :limit
+);

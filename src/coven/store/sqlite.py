@@ -8,9 +8,10 @@ file in this process: closing any descriptor of it would drop SQLite's locks.
 
 import contextlib
 import errno
+import itertools
 import os
 import queue
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +23,7 @@ from coven.core import failpoints
 from coven.core.clock import Clock
 from coven.core.errors import CovenError
 from coven.core.ids import ProjectId
-from coven.store import engine, lock
+from coven.store import check, engine, lock, salvage
 from coven.store.queries import queries
 from coven.store.statements import Statement
 from coven.store.transaction import Row, Value
@@ -103,6 +104,22 @@ class SqliteLink:
             return [dict(zip(names, row, strict=True)) for row in (first, *cursor)]
         except apsw.Error as error:
             raise translate(error, statement.name) from error
+
+    def stream(self, statement: Statement, values: dict[str, Value]) -> Iterator[Row]:
+        """The rows of an answer one at a time; for what may be larger than memory, or damaged."""
+        try:
+            cursor = self._execute(statement.sqlite, values)
+            names: list[str] = []
+            for row in cursor:
+                names = names or [column[0] for column in cursor.description]
+                yield dict(zip(names, row, strict=True))
+        except apsw.Error as error:
+            raise translate(error, statement.name) from error
+        except UnicodeDecodeError as error:
+            raise engine.StoreCorrupt(reason="a text is not UTF-8") from error
+
+    def table(self, name: str) -> Iterator[Row | CovenError]:
+        return salvage.table(self, name)
 
     def run(self, statement: Statement, values: dict[str, Value]) -> int:
         try:
@@ -312,15 +329,14 @@ class SqliteEngine:
         return _copy(self.path, target)
 
     def check(self) -> list[str]:
-        try:
-            with self.reading() as (link, _):
-                looked = link.connection.execute("PRAGMA kb.integrity_check(100)")
-                found = [row[0] for row in looked]
-                broken = list(link.connection.execute("PRAGMA kb.foreign_key_check"))
-        except engine.StoreCorrupt as damage:
-            return [damage.message]
-        problems = [text for text in found if text != "ok"]
-        return problems + [f"{row[0]} row {row[1]} refers to a missing {row[2]}" for row in broken]
+        problems: list[str] = []
+        with self.reading() as (link, _):
+            for look in (_pages, _references, check.problems):
+                try:
+                    problems += look(link)
+                except engine.StoreCorrupt as damage:
+                    problems.append(damage.message)
+        return list(dict.fromkeys(problems))
 
     def close(self) -> None:
         with contextlib.suppress(queue.Empty):
@@ -432,6 +448,25 @@ def _authorize(operation: int, first: str | None, *others: str | None) -> int:
     return apsw.SQLITE_OK
 
 
+def _pages(link: SqliteLink) -> list[str]:
+    """What is wrong with the pages of the file, and with its indexes against their tables."""
+    try:
+        looked = link.connection.execute(f"PRAGMA kb.integrity_check({check.PROBLEMS_MAX})")
+        return [text for (text,) in looked if text != "ok"]
+    except apsw.Error as error:
+        raise translate(error) from error
+
+
+def _references(link: SqliteLink) -> list[str]:
+    """Rows that refer to a row which is not there."""
+    try:
+        looked = link.connection.execute("PRAGMA kb.foreign_key_check")
+        broken = itertools.islice(looked, check.PROBLEMS_MAX)
+        return [f"{row[0]} row {row[1]} refers to a missing {row[2]}" for row in broken]
+    except apsw.Error as error:
+        raise translate(error) from error
+
+
 def _copy(source: Path, target: Path) -> int:
     """A consistent copy, written beside its place and renamed when it is whole and on disk."""
     unfinished = target.with_name(f".{target.name}.unfinished")
@@ -464,7 +499,7 @@ def _fill(unfinished: Path, source: Path) -> None:
                 copying.step(COPY_PAGES)
         writing.execute("PRAGMA kb.journal_mode=DELETE").fetchall()
         # Whoever goes back to this copy writes another log from here on: cursors must notice.
-        writing.execute(queries["renew_epochs"].sqlite)
+        writing.execute(salvage.queries["renew_epochs"].sqlite)
 
 
 def _publish(unfinished: Path, target: Path) -> int:

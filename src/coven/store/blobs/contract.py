@@ -36,7 +36,7 @@ class Blobs(Protocol):
     def hold(self) -> AbstractAsyncContextManager[Hold]:
         """Protect what is put, until the row that names it has been committed.
 
-        Called by every use case that stores a blob, around the put and the commit. Holds are cheap
+        For every use case that stores a blob: around the put and the commit. Holds are cheap
         and independent of each other; one that a crash cuts off is gone, with the use case that
         had it. A store that several daemons share keeps its holds where all of them see them.
         """
@@ -70,9 +70,9 @@ class Blobs(Protocol):
     async def missing(self, digests: Collection[Digest], *, hold: Hold) -> set[Digest]:
         """Which of these are not here. The others are held, and pardoned, from now on.
 
-        Called before content is read or sent at all: "put only what is missing" is safe with this
-        and would not be with `has`, whose answer may be out of date when it arrives. The copies are
-        not read, so damage shows only when they are; a `put` repairs it.
+        To be asked before content is read or sent at all: "put only what is missing" is safe with
+        this and would not be with `has`, whose answer may be out of date when it arrives. The
+        copies are not read, so damage shows only when they are; a `put` repairs it.
         """
         ...
 
@@ -111,17 +111,18 @@ class Blobs(Protocol):
     async def list(self, *, after: Digest | None = None, limit: int = 1000) -> list[Digest]:
         """The digests of what is here, ascending, after a given one; an empty list is the end.
 
-        Called by the collector and by checks. A blob that is here all the while appears exactly
-        once; one that comes or goes meanwhile may or may not appear. At most LIST_ROWS_MAX.
+        For going through all of them, as `collection.collect` does. A blob that is here all the
+        while appears exactly once; one that comes or goes meanwhile may or may not appear. At most
+        LIST_ROWS_MAX.
         """
         ...
 
     async def condemn(self, digests: Collection[Digest]) -> Sentence:
         """Mark blobs for deletion: the first of two phases. What is held is left out.
 
-        Called by the collector only, *before* it looks whether rows name them. Changes nothing that
-        can be read, is not durable, and need not be carried out. A later sentence over the same
-        blob replaces this one.
+        For `collection.collect` only, *before* it looks whether rows name them. Changes nothing
+        that can be read, is not durable, and need not be carried out. A later sentence over the
+        same blob replaces this one.
         """
         ...
 
@@ -140,16 +141,17 @@ class Blobs(Protocol):
     async def compact(self) -> int:
         """Gather small files into packs; how many blobs moved.
 
-        Called by the retention loop. Idempotent, and invisible: every read answers the same before,
-        during and after, and after a crash in the middle.
+        For upkeep, now and then: it saves files, and nothing else depends on it. Idempotent, and
+        invisible: every read answers the same before, during and after, and after a crash in the
+        middle.
         """
         ...
 
     def verify(self) -> AsyncIterator[Damage]:
         """Read every copy of every blob and tell what is damaged, and what is not ours.
 
-        Called by `coven store check`. Repairs nothing, may run beside everything else, and may be
-        left at any point.
+        For whoever looks for damage before a reader meets it. Repairs nothing, may run beside
+        everything else, and may be left at any point.
         """
         ...
 

@@ -39,7 +39,7 @@ class BlobMissing(CovenError):
 
     code = "BLOB_MISSING"
     kind = Kind.MISSING
-    remedy = "Put the content again, or restore the blobs from a backup. `coven store check` helps."
+    remedy = "Put the content again, or restore the blob folder from a copy of it."
 
 
 class BlobCorrupt(CovenError):
@@ -49,7 +49,7 @@ class BlobCorrupt(CovenError):
     kind = Kind.UNAVAILABLE
     remedy = (
         "The disk gave back other bytes than were stored. Putting the same content again repairs "
-        "it; otherwise restore it from a backup. `coven store check` lists everything damaged."
+        "it; otherwise restore the blob folder from a copy of it, and look at the disk."
     )
 
 
@@ -66,7 +66,7 @@ class BlobsFull(CovenError):
 
     code = "BLOBS_FULL"
     kind = Kind.UNAVAILABLE
-    remedy = "Free some room there (`coven retention run` may help), then do it again."
+    remedy = "Free some room on that disk, then do it again."
 
 
 class BlobsReadOnly(CovenError):
