@@ -26,6 +26,8 @@ from coven.core.errors import CovenError, Kind
 
 STATE_DIRECTORY = ".coven"
 FILE_BYTES_MAX = 1024 * 1024
+# SQLite takes 504 bytes for a database; this leaves room for `.coven` and the names of backups.
+DIRECTORY_BYTES_MAX = 400
 
 Scalar = str | int | float
 Source = Literal["default", "file", "environment", "flag"]
@@ -48,6 +50,14 @@ class BadFlag(CovenError):
     code = "BAD_FLAG"
     kind = Kind.INVALID
     remedy = "`coven up --help` lists the flags; `coven config show` lists every setting."
+
+
+class BadDirectory(CovenError):
+    """The project directory {shown} cannot be used: {reason}."""
+
+    code = "BAD_DIRECTORY"
+    kind = Kind.INVALID
+    remedy = "Nothing was started. Rename or move it, or name another one with --dir or COVEN_DIR."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +243,7 @@ def load(
 ) -> Settings:
     """The settings of a project directory. Touches nothing; the directory need not exist."""
     root = Path(os.path.abspath(directory))
+    _require_usable(root)
     path = root / STATE_DIRECTORY / "config.json"
     document = read_document(path)
     problems = [document.problem] if document.problem else []
@@ -250,6 +261,16 @@ def load(
         values[setting.name], sources[setting.name] = chosen
     offset = _clock_offset(environment.get(CLOCK_OFFSET, ""), problems)
     return _settings(root, values, sources, problems=problems, fresh=fresh, offset=offset)
+
+
+def _require_usable(root: Path) -> None:
+    reason = None
+    if not terminal.is_text(str(root)):
+        reason = "its path is not UTF-8 text"
+    elif len(str(root).encode()) > DIRECTORY_BYTES_MAX:
+        reason = f"its path is longer than {DIRECTORY_BYTES_MAX} bytes"
+    if reason is not None:
+        raise BadDirectory(shown=_shown(str(root)), reason=reason)
 
 
 def read_document(path: Path) -> Document:

@@ -102,6 +102,22 @@ def test_help_and_usage_errors_need_no_daemon(arguments, code, capsys):
     assert (told.err == "") == (code == 0)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["status", "--url", "http://["], "BAD_ADDRESS"),
+        (["status", "--url", "nonsense"], "BAD_ADDRESS"),
+        (["status", "--url", "http://127.0.0.1:1", "--token", "é"], "BAD_TOKEN"),
+        (["status", "--url", "http://127.0.0.1:1", "--token", "a\nb"], "BAD_TOKEN"),
+        (["notification", "post", "build", "\udcff"], "USAGE"),
+        (["status", "--dir", "n\udcff"], "USAGE"),
+    ],
+)
+def test_a_bad_value_on_the_command_line_is_named(arguments, code, capsys):
+    assert run([*arguments, "--json"]) == 2
+    assert json.loads(capsys.readouterr().err)["error"]["code"] == code
+
+
 def test_a_usage_error_has_the_same_shape_as_every_other(capsys):
     assert run(["events", "--what", "--json"]) == 2
     error = json.loads(capsys.readouterr().err)["error"]
@@ -236,3 +252,17 @@ async def test_upkeep_is_shown_and_done(daemon):
     assert "events" in {rule["name"] for rule in planned.document["rules"]}
     assert (await coven("retention", "run", within=project)).code == 0
     assert (await coven("store", "check", within=project)).code == 0
+
+
+async def test_a_store_that_is_copied_elsewhere_says_with_what(daemon, engine_name):
+    if engine_name == "sqlite":
+        return
+    project = daemon.settings.directory
+    for arguments in (("backup",), ("backup", "copy.db")):
+        told = await coven("store", *arguments, within=project)
+        assert (told.code, told.out) == (11, "")
+        assert told.err.startswith("Error: A store on PostgreSQL is not backed up by Coven.")
+        assert "pg_dump" in told.err
+    assert not (project / "copy.db").exists()
+    in_json = await coven("store", "backup", "--json", within=project)
+    assert (in_json.code, in_json.error["code"]) == (11, "BACKUP_ELSEWHERE")

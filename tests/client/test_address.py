@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coven.client import DaemonNotRunning
+from coven.client import BadAddress, BadToken, DaemonNotRunning
 from coven.client.address import Whereabouts
 
 
@@ -64,8 +64,86 @@ def test_a_socket_on_a_path_that_is_too_long_is_not_tried(tmp_path: Path):
     assert Whereabouts(directory=state.parent).find().socket is None
 
 
-@pytest.mark.parametrize("body", ["", "{", "[]", '{"url": 7}', "\x00"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "{",
+        "[]",
+        '{"url": 7}',
+        "\x00",
+        "[" * 100_000,
+        '{"url": "http://\\ud800"}',
+        '{"url": "http://["}',
+        '{"url": "http://127.0.0.1:99999"}',
+        '{"url": "http://127.0.0.1:x"}',
+        '{"url": "http://a\\u0001b"}',
+        '{"url": "http://' + "a" * 70_000 + '"}',
+        '{"socket": "\\ud800"}',
+        '{"socket": "a\\u0000"}',
+    ],
+    ids=lambda body: ascii(body)[:32],
+)
 def test_an_announcement_that_cannot_be_read_is_no_daemon(project: Path, body: str):
     (project / ".coven" / "covend.json").write_text(body)
     with pytest.raises(DaemonNotRunning):
         Whereabouts(directory=project).find()
+
+
+BAD_URLS = [
+    "nonsense",
+    "ftp://host",
+    "http://[",
+    "http://",
+    "http://host:99999",
+    "http://host:0",
+    "http://host:x",
+    "http://a..b",
+    "http://a\x01b",
+    "http://a\udcff",
+    "http://" + "a" * 64,
+    "http://" + "a" * 70_000,
+]
+
+
+@pytest.mark.parametrize("url", BAD_URLS, ids=lambda url: f"{ascii(url)[:24]} {len(url)}")
+def test_a_bad_url_is_named_and_nobody_is_asked(url: str, monkeypatch):
+    with pytest.raises(BadAddress, match="The given URL") as refused:
+        Whereabouts(url=url).find()
+    assert refused.value.message.replace("…", "").isascii()
+    assert len(refused.value.message) < 120
+    monkeypatch.setenv("COVEN_URL", url)
+    with pytest.raises(BadAddress, match="COVEN_URL"):
+        Whereabouts().find()
+
+
+def test_a_bad_url_is_told_without_its_password():
+    with pytest.raises(BadAddress) as refused:
+        Whereabouts(url="http://u:hunter2@x@host:y").find()
+    assert "hunter2" not in refused.value.message + repr(refused.value.details)
+
+
+@pytest.mark.parametrize("token", ["é", "a\nb", "a b", "\udcff", "\x7f"], ids=ascii)
+def test_a_token_that_fits_into_no_header_is_refused_and_not_shown(
+    token: str, project: Path, monkeypatch
+):
+    for place in ({"url": "http://host"}, {"directory": project}):
+        with pytest.raises(BadToken, match="The given token cannot be") as refused:
+            Whereabouts(token=token, **place).find()
+        assert token not in refused.value.message
+    monkeypatch.setenv("COVEN_TOKEN", token)
+    with pytest.raises(BadToken, match="COVEN_TOKEN"):
+        Whereabouts(url="http://host").find()
+
+
+def test_a_token_file_that_is_no_text_is_named(project: Path):
+    (project / ".coven" / "covend.sock").unlink()
+    (project / ".coven" / "token").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadToken, match=r"\.coven/token cannot be"):
+        Whereabouts(directory=project).find()
+
+
+def test_a_home_of_nobody_is_an_ordinary_name(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COVEN_DIR", "~nobody-here/p")
+    assert Whereabouts().project() == tmp_path / "~nobody-here" / "p"

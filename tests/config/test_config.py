@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coven import config
-from coven.config import SETTINGS, BadFlag, StoreNotUnderstood
+from coven.config import SETTINGS, BadDirectory, BadFlag, StoreNotUnderstood
 from tests.daemon_edge.unprivileged import unprivileged
+
+DIGITS = pytest.param(10**400, id="401 digits")
 
 
 @pytest.fixture
@@ -71,7 +73,9 @@ def test_every_setting_can_be_given_in_the_environment(
 
 
 @pytest.mark.parametrize(
-    "bad", ["banana", -1, 0, True, None, [], {}, "24", 1e400, 10**30, 1e-9], ids=repr
+    "bad",
+    ["banana", -1, 0, True, None, [], {}, "24", 1e400, 10**30, 1e-9, DIGITS, "\ud800"],
+    ids=ascii,
 )
 def test_a_bad_value_is_told_by_name_and_its_default_is_used(file: Path, bad: object) -> None:
     text = json.dumps({"store": {"eventRetentionHours": bad, "taskRetentionDays": 3}})
@@ -86,7 +90,7 @@ def test_a_bad_value_is_told_by_name_and_its_default_is_used(file: Path, bad: ob
     assert file.read_bytes() == before
 
 
-@pytest.mark.parametrize("bad", ["", "x", 1.5, -1, 65536, "8765", None], ids=repr)
+@pytest.mark.parametrize("bad", ["", "x", 1.5, -1, 65536, "8765", None, DIGITS], ids=repr)
 def test_a_port_must_be_a_whole_number_that_ports_have(file: Path, bad: object) -> None:
     file.write_text(json.dumps({"port": bad}))
     settings = config.load(file.parent.parent, environment={})
@@ -197,7 +201,18 @@ def test_the_store_is_named_whole(project: Path, given_text: str, meant: str) ->
 
 
 @pytest.mark.parametrize(
-    "bad", ["", "mysql://h/d", "postgre://h/d", "sqlite:", "postgresql://h:x/d", "/a/path"]
+    "bad",
+    [
+        "",
+        "mysql://h/d",
+        "postgre://h/d",
+        "sqlite:",
+        "postgresql://h:x/d",
+        "/a/path",
+        "sqlite:\ud800x",
+        "postgresql://h/\udcff",
+    ],
+    ids=ascii,
 )
 def test_a_store_that_is_not_understood_starts_nothing(file: Path, bad: str) -> None:
     with pytest.raises(StoreNotUnderstood, match="--store does not name a store"):
@@ -205,6 +220,18 @@ def test_a_store_that_is_not_understood_starts_nothing(file: Path, bad: str) -> 
     file.write_text(json.dumps({"store": {"url": bad}}))
     with pytest.raises(StoreNotUnderstood, match=r"store\.url does not name a store"):
         config.load(file.parent.parent, environment={})
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("n\udcff", "is not UTF-8 text"), ("deep/" * 760, "longer than 400 bytes")]
+)
+def test_a_directory_on_which_the_store_cannot_stand_is_refused(
+    project: Path, name: str, told: str
+) -> None:
+    with pytest.raises(BadDirectory, match=told) as refused:
+        config.load(project / name, environment={})
+    assert len(refused.value.message) < 150
+    assert refused.value.message.isascii() or "…" in refused.value.message
 
 
 def test_a_bad_flag_is_refused(project: Path) -> None:

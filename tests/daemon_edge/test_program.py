@@ -149,15 +149,29 @@ def test_usage_errors_end_with_two_in_the_one_shape(
     assert json.loads(capsys.readouterr().err)["error"]["code"] == "USAGE"
 
 
-def test_what_the_system_refuses_has_the_one_shape_too(
+def test_an_argument_that_is_not_text_is_named(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(project, "store", "dump", "a\udcff", "--json") == 2
+    assert "argument 3 is not UTF-8" in json.loads(capsys.readouterr().err)["error"]["message"]
+
+
+def test_a_home_of_nobody_is_an_ordinary_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "show", "--json"], {"COVEN_DIR": "~nobody-here/p"}) == 0
+    assert json.loads(capsys.readouterr().out)["directory"].endswith("/~nobody-here/p")
+
+
+def test_a_directory_that_is_gone_is_told_as_such(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = project / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    assert main(["config", "show", "--json"], {}) == 1
-    assert json.loads(capsys.readouterr().err)["error"]["code"] == "OS_ERROR"
+    assert main(["config", "show", "--json"], {}) == 10
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["code"] == "DIRECTORY_GONE"
+    assert "cd" in error["remedy"]
 
 
 @pytest.mark.parametrize(

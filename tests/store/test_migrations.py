@@ -124,6 +124,21 @@ async def test_an_embedded_store_keeps_a_copy_from_before_its_upgrade(tmp_path):
     assert [each.name for each in copy.parent.iterdir()] == ["schema-0001.db"]
 
 
+async def test_a_copy_from_before_an_earlier_upgrade_does_not_stand_for_this_one(tmp_path):
+    url = f"sqlite:{tmp_path / 'coven.db'}"
+    await reopen(url, FIRST)
+    await reopen(url)
+    backups = tmp_path / "backups"
+    for name in ("coven.db", "coven.db-wal", "coven.db-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / "coven.db").write_bytes((backups / "schema-0001.db").read_bytes())
+    await reopen(url)
+    assert sorted(each.name for each in backups.iterdir()) == [
+        "schema-0001-2.db",
+        "schema-0001.db",
+    ]
+
+
 async def test_a_migration_that_fails_leaves_nothing_of_itself(store_url, room):
     half = "CREATE TABLE kb.half (x integer);\n"
     write(room, "0003_wrong", half + half)

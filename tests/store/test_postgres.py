@@ -74,7 +74,9 @@ def end_backends(outside: "psycopg.Connection[Any]") -> None:
 async def test_a_connection_that_died_while_idle_is_noticed_and_opened_again(store, outside):
     await store.write(ledger.add, "a")
     assert await store.read(ledger.names) == ["a"]
+    await asyncio.gather(*(store.read(ledger.names) for _ in range(8)))
     end_backends(outside)
+    assert await store.read(ledger.names) == ["a"]
     outcomes = await in_one_group(store, *(store.write(ledger.add, f"e{n}") for n in range(5)))
     assert outcomes == [2, 3, 4, 5, 6]
     assert len(await store.read(ledger.names)) == 6

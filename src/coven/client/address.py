@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from coven.client.errors import BadAddress, BadToken, DaemonNotRunning
 from coven.client.wire import httpx
@@ -121,12 +122,12 @@ def _require_token(token: str | None, *, name: str) -> str | None:
 def _is_url(text: str) -> bool:
     """Whether requests can be sent there, as far as its spelling can tell."""
     try:
+        port = urlsplit(text).port  # what httpx does not mind: a `[` alone, a port of six digits
         url = httpx.URL(text)
         url.raw_host.decode().encode("idna")  # as a name is looked up: no part empty or too long
     except (httpx.InvalidURL, ValueError):
         return False
-    is_port = url.port is None or 0 < url.port < 65536
-    return is_port and url.scheme in ("http", "https") and bool(url.host)
+    return port != 0 and url.scheme in ("http", "https") and bool(url.host)
 
 
 def _shown(url: str) -> str:

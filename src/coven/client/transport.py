@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, cast
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from coven.client.address import Address, Whereabouts
 from coven.client.errors import (
@@ -217,7 +217,7 @@ def segment(text: str) -> str:
 
 
 def _client_for(address: Address) -> httpx.AsyncClient:
-    host = urlsplit(address.url).hostname or ""
+    host = httpx.URL(address.url).host
     is_near = address.socket is not None or host in ("127.0.0.1", "localhost", "::1")
     context = (
         ssl.create_default_context()

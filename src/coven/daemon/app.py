@@ -6,9 +6,8 @@ from prometheus_client.registry import CollectorRegistry
 import coven
 from coven.daemon import events, state, upkeep
 from coven.daemon.daemon import Daemon
-from coven.doors import http, tokens
+from coven.doors import http
 from coven.doors import routes as token_routes
-from coven.doors.access import Access
 from coven.doors.http import Doors
 from coven.notifications import routes as notifications
 
@@ -18,18 +17,17 @@ def make(daemon: Daemon) -> Doors:
     registry = CollectorRegistry()
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
-    access = Access(daemon.store, daemon.clock, owner_hash=tokens.digest(daemon.token))
     return http.build(
         [
             state.routes(daemon, registry),
             events.routes(),
             upkeep.routes(daemon),
-            token_routes.router(access),
+            token_routes.router(daemon.access),
             notifications.router,
         ],
         title="Coven",
         version=coven.__version__,
         store=daemon.store,
-        access=access,
+        access=daemon.access,
         registry=registry,
     )

@@ -8,6 +8,7 @@ everything that matters is in the store already, so `kill -9` is just a faster w
 import asyncio
 import contextlib
 import logging
+import resource
 import signal
 import sys
 from collections.abc import AsyncGenerator, Callable
@@ -18,7 +19,7 @@ import uvloop
 import coven
 from coven.config import Settings
 from coven.core import clock as clocks
-from coven.core import failpoints
+from coven.core import failpoints, terminal
 from coven.core.clock import SystemClock
 from coven.core.errors import CovenError
 from coven.daemon import (
@@ -27,20 +28,25 @@ from coven.daemon import (
     app,
     config_file,
     files,
+    locks,
     logs,
     node,
     older_layout,
     recovery,
+    revocations,
     token,
 )
 from coven.daemon.address import Address
 from coven.daemon.daemon import Daemon
 from coven.daemon.listening import Listening
 from coven.daemon.loops import Loops
+from coven.daemon.lost_files import LostFiles
 from coven.daemon.model import DaemonStopped
 from coven.daemon.retention import Retention
 from coven.daemon.rooms import ROOMS
-from coven.store import Store, Transaction, lock, open_store
+from coven.doors import tokens
+from coven.doors.access import Access
+from coven.store import Store, Transaction, open_store
 
 log = logging.getLogger(__name__)
 
@@ -65,8 +71,8 @@ async def running(
     """A daemon, for the length of a `with`; `logged` when this process is nothing else."""
     clock = clock or SystemClock(settings.clock_offset)
     async with contextlib.AsyncExitStack() as opened:
-        held = await asyncio.to_thread(_take_lock, settings, clock)
-        opened.push_async_callback(asyncio.to_thread, held.release)
+        held = await asyncio.to_thread(_take_locks, settings, clock)
+        opened.push_async_callback(asyncio.to_thread, held.close)
         failpoints.hit(LOCKED)
         if logged:
             foreground = sys.stderr.isatty()
@@ -100,9 +106,7 @@ async def running(
         if logged:
             _heed_signals(daemon)  # before anybody can know whom to send one
         await asyncio.to_thread(_tell_address, daemon)
-        opened.push_async_callback(
-            asyncio.to_thread, address.remove, settings.address_file, pid=daemon.pid
-        )
+        opened.push_async_callback(asyncio.to_thread, _withdraw_address, daemon)
         yield daemon
         failpoints.hit(STOPPING)
         await _say_goodbye(daemon)
@@ -119,25 +123,48 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
     # A writer thread that comes back from an fsync must not wait the usual 5 ms for the event loop
     # to let it run: measured, a third more writes and less than half the 99th percentile.
     sys.setswitchinterval(SWITCH_SECONDS)
+    _allow_descriptors()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_run(settings, told, render))
 
 
 async def _run(settings: Settings, told: list[str], render: Render) -> int:
     async with running(settings, logged=True) as daemon:
-        print(await asyncio.to_thread(render, daemon, told + daemon.problems), flush=True)
+        _announce(await asyncio.to_thread(render, daemon, told + daemon.problems))
         log.info("the daemon is up at %s", daemon.url)
         await daemon.stopping.wait()
         for number in (signal.SIGTERM, signal.SIGINT):
             # Whoever asks twice does not want to wait for requests that are under way.
             asyncio.get_running_loop().add_signal_handler(number, _end_now)
-        log.info("the daemon stops: %s", daemon.reason)
+        told_as = logging.ERROR if daemon.failure else logging.INFO
+        log.log(told_as, "the daemon stops: %s", daemon.reason)
+    if daemon.failure is not None:
+        raise daemon.failure
     return 0
+
+
+def _announce(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except (OSError, ValueError) as error:
+        # A full disk, a reader that went away: whoever wants the daemon has it all the same.
+        log.warning("the announcement could not be printed: %s", error)
+        terminal.hang_up()
+
+
+def _allow_descriptors() -> None:
+    """As many open files as the system lets us have: each connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _heed_signals(daemon: Daemon) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+            continue  # `nohup`: it is to outlive its terminal
         loop.add_signal_handler(number, daemon.stop, signal.Signals(number).name)
 
 
@@ -145,26 +172,34 @@ def _end_now() -> None:
     raise SystemExit(1)
 
 
-def _take_lock(settings: Settings, clock: SystemClock) -> lock.Lock:
+def _take_locks(settings: Settings, clock: SystemClock) -> contextlib.ExitStack:
     files.make_state_directory(settings.state_directory)
-    return lock.take(settings.lock_file, clock=clock)
+    return locks.take(settings, clock=clock)
 
 
 async def _prepared(
     settings: Settings, clock: SystemClock, *, store: Store, listening: Listening
 ) -> Daemon:
     retention = Retention(store, settings)
-    return Daemon(
+    secret = await asyncio.to_thread(token.ensure, settings.token_file)
+    access = Access(store, clock, owner_hash=tokens.digest(secret))
+    kept = await asyncio.to_thread(LostFiles, settings)
+    work = [retention.loop(), kept.loop(lambda failure: daemon.fail(failure))]
+    if store.engine == "postgres":
+        work.append(revocations.loop(access))
+    daemon = Daemon(
         settings=settings,
         clock=clock,
         node=await asyncio.to_thread(node.ensure, settings.node_file),
         store=store,
-        loops=Loops([retention.loop()], clock),
+        loops=Loops(work, clock),
         retention=retention,
         started_at=clocks.render(clock.now()),
         listening=listening,
-        token=await asyncio.to_thread(token.ensure, settings.token_file),
+        access=access,
+        token=secret,
     )
+    return daemon
 
 
 def _tell_address(daemon: Daemon) -> None:
@@ -178,6 +213,15 @@ def _tell_address(daemon: Daemon) -> None:
             started_at=daemon.started_at,
         ),
     )
+
+
+def _withdraw_address(daemon: Daemon) -> None:
+    path = daemon.settings.address_file
+    try:
+        address.remove(path, pid=daemon.pid)
+    except OSError as error:
+        # The next start only takes this end for a crash.
+        log.warning("%s could not be removed: %s", path.name, files.reason_of(error))
 
 
 async def _say_goodbye(daemon: Daemon) -> None:

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 
 from coven.config import Settings
 from coven.core.clock import SystemClock
+from coven.core.errors import CovenError
 from coven.core.ids import NodeId
 from coven.daemon.listening import Listening
 from coven.daemon.loops import Loops
 from coven.daemon.retention import Retention
+from coven.doors.access import Access
 from coven.store import Store
 
 
@@ -25,11 +27,14 @@ class Daemon:
     retention: Retention
     started_at: str
     listening: Listening
+    access: Access
     token: str = field(repr=False)
     problems: list[str] = field(default_factory=list[str])
     """What was found while starting that a person must read."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     reason: str = "asked to"
+    failure: CovenError | None = None
+    """Why it has to end, if nobody asked it to."""
 
     @property
     def pid(self) -> int:
@@ -50,3 +55,8 @@ class Daemon:
         """Begin the end."""
         self.reason = reason
         self.stopping.set()
+
+    def fail(self, failure: CovenError) -> None:
+        """Begin the end because the work cannot go on."""
+        self.failure = failure
+        self.stop(failure.message)

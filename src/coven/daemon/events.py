@@ -120,9 +120,14 @@ def _start(view: View, place: str | None) -> Cursor | EventsGone:
     if not place:
         return events.end(view)
     try:
-        return events.place(view, place)
+        start = events.place(view, place)
     except EventsGone as gone:
         return gone
+    if start.seq > events.end(view).seq:
+        # A page from there is empty, as a future place is. A stream would stay silent until the log
+        # has grown past it, and skip what came before: so it is told, and reads the snapshot.
+        return EventsGone(reason="the log is shorter than this place", snapshot=events.SNAPSHOT)
+    return start
 
 
 async def stream(store: Store, start: Cursor | EventsGone, wanted: Filter) -> AsyncIterator[bytes]:

@@ -8,7 +8,10 @@ lock is ours by now.
 import asyncio
 import contextlib
 import errno
+import functools
+import logging
 import os
+import resource
 import socket
 import stat
 from collections.abc import Generator
@@ -16,14 +19,19 @@ from pathlib import Path
 from typing import Any, cast
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from coven.daemon import connections
+from coven.daemon.connections import Bound, Connection
 from coven.daemon.files import reason_of
 from coven.daemon.model import PortInUse, SocketRefused
+
+log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 BACKLOG = 2048
 STOP_SECONDS = 5
+TCP_CONNECTIONS_MAX = 1000
+_LOOK_SECONDS = 1.0
 _UNIX_PATH_MAX = 107  # what fits into `struct sockaddr_un`
 
 
@@ -35,47 +43,15 @@ class _Server(uvicorn.Server):
         yield
 
 
-class _Joining:
-    """A transport that sends the head of a reply with what follows: one system call, not two."""
-
-    __slots__ = ("_head", "_loop", "_transport")
-
-    def __init__(self, transport: Any) -> None:
-        self._transport = transport
-        self._loop = asyncio.get_running_loop()
-        self._head = b""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        if not self._head and data.startswith(b"HTTP/1.1 "):
-            self._head = data
-            self._loop.call_soon(self._send_head)  # where no body follows at once
-            return
-        head, self._head = self._head, b""
-        self._transport.write(head + data)
-
-    def _send_head(self) -> None:
-        if self._head:
-            self.write(b"")
-
-    def close(self) -> None:
-        self._send_head()
-        self._transport.close()
-
-
-class _Protocol(HttpToolsProtocol):
-    """uvicorn's protocol on such a transport."""
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(cast("asyncio.Transport", _Joining(transport)))
-
-
 class Listening:
     """Both sockets and who serves them."""
 
-    def __init__(self, port: int, path: Path) -> None:
+    def __init__(
+        self, port: int, path: Path, *, connections_max: int = TCP_CONNECTIONS_MAX
+    ) -> None:
+        # Half of the descriptors are kept back for the Unix socket, the store and the log.
+        descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._connections_max = min(connections_max, descriptors // 2)
         self._tcp = _bind_port(port)
         try:
             self._unix = _bind_path(path)
@@ -83,8 +59,10 @@ class Listening:
             self._tcp.close()
             raise
         self._path = path
+        self._inode = path.lstat().st_ino
         self._servers: list[_Server] = []
         self._tasks: list[asyncio.Task[None]] = []
+        self._watch: asyncio.Task[None] | None = None
         self.port: int = self._tcp.getsockname()[1]
 
     @property
@@ -94,10 +72,11 @@ class Listening:
 
     async def serve(self, app: Any) -> None:
         """Answer on both sockets from now on."""
-        for bound in (self._tcp, self._unix):
+        for bound, limit in ((self._tcp, self._connections_max), (self._unix, None)):
             config = uvicorn.Config(
-                app,
-                http=_Protocol,
+                functools.partial(_until_cancelled, app),
+                http=cast("Any", functools.partial(Connection, Bound(limit))),
+                interface="asgi3",
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -106,6 +85,7 @@ class Listening:
                 date_header=False,
                 proxy_headers=False,
                 backlog=BACKLOG,
+                timeout_keep_alive=connections.KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=STOP_SECONDS,
             )
             server = _Server(config)
@@ -116,15 +96,52 @@ class Listening:
             for task in failed:
                 task.result()
             await asyncio.sleep(0.001)
+        self._watch = asyncio.create_task(self._end_late_connections())
 
     async def close(self) -> None:
         """Take no more requests and let the present ones end, within bounds."""
         for server in self._servers:
             server.should_exit = True
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._watch is not None:
+            self._watch.cancel()
+        for connection in self.connections():
+            connection.transport.abort()
         self._tcp.close()
         self._unix.close()
-        await asyncio.to_thread(self._path.unlink, missing_ok=True)
+        await asyncio.to_thread(self._remove_path)
+
+    def connections(self) -> list[Connection]:
+        """All that are open, on both sockets."""
+        return [
+            cast("Connection", connection)
+            for server in self._servers
+            for connection in server.server_state.connections
+        ]
+
+    async def _end_late_connections(self) -> None:
+        # One look at all of them costs less than a timer for each request.
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            for connection in self.connections():
+                connection.end_if_late(loop.time())
+
+    def _remove_path(self) -> None:
+        """Take the socket's name away, unless it is another socket's by now."""
+        try:
+            if self._path.lstat().st_ino == self._inode:
+                self._path.unlink()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            log.warning("%s could not be removed: %s", self._path.name, reason_of(error))
+
+
+async def _until_cancelled(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Only the end of the daemon cancels a request, and only one that was given its time."""
+    with contextlib.suppress(asyncio.CancelledError):
+        await app(scope, receive, send)
 
 
 def _bind_port(port: int) -> socket.socket:

@@ -13,7 +13,7 @@ from coven.config import Settings
 from coven.core import targets, terminal
 from coven.core.clock import SystemClock
 from coven.core.errors import CovenError, Kind
-from coven.store import lock
+from coven.daemon import locks
 from coven.store.dump import Dump
 from coven.store.store import make_engine
 
@@ -30,7 +30,7 @@ def check(settings: Settings, *, as_json: bool = False) -> int:
     """Look for damage; 0 when there is none."""
     clock = SystemClock()
     _require(settings)
-    with lock.take(settings.lock_file, clock=clock):
+    with locks.take(settings, clock=clock):
         engine = make_engine(settings.store_url, clock=clock)
         try:
             problems = engine.check()
@@ -86,7 +86,7 @@ def backup(settings: Settings, target: Path | None = None, *, as_json: bool = Fa
     _require(settings)
     if target is not None:
         targets.require_new(target)
-    with lock.take(settings.lock_file, clock=clock):
+    with locks.take(settings, clock=clock):
         engine = make_engine(settings.store_url, clock=clock)
         try:
             chosen = target or default_target(settings, clock)

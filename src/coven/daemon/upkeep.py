@@ -11,7 +11,7 @@ from pydantic import Field
 
 from coven.core import clock as clocks
 from coven.core import quantities
-from coven.daemon import offline
+from coven.daemon import files, offline
 from coven.daemon.daemon import Daemon
 from coven.daemon.loops import Record
 from coven.daemon.model import BackupExists, LoopUnknown
@@ -130,7 +130,7 @@ def _add_store(router: APIRouter, daemon: Daemon) -> None:
 
 def _target(daemon: Daemon, name: str | None) -> Path:
     chosen = offline.default_target(daemon.settings, daemon.clock)
-    chosen.parent.mkdir(mode=0o700, exist_ok=True)
+    files.make_state_directory(chosen.parent)
     if name is not None:
         chosen = chosen.with_name(name)
     if chosen.exists() or chosen.is_symlink():

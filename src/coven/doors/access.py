@@ -149,6 +149,15 @@ class Access:
         for watcher in self._watchers.pop(token_id, ()):
             watcher.set()
 
+    async def end_revoked(self) -> dict[str, int]:
+        """End the streams of tokens that another daemon on the same store has revoked."""
+        revoked = 0
+        for token_id in list(self._watchers):
+            if await self._store.read(records.is_revoked, token_id):
+                self.forget(token_id)
+                revoked += 1
+        return {"tokens": revoked}
+
     def watch(self, principal: Principal, ended: asyncio.Event) -> None:
         """Set `ended` when the principal loses its token. The owner cannot."""
         if principal.token_id in self._revoked:

@@ -18,6 +18,10 @@ WHERE project_id = :project AND id < :before ORDER BY id DESC LIMIT :limit;
 UPDATE kb.tokens SET revoked_at = :revoked_at
 WHERE project_id = :project AND id = :id AND revoked_at IS NULL;
 
+-- name: revoked
+-- Whether a token is revoked, whatever its project.
+SELECT 1 AS found FROM kb.tokens WHERE id = :id AND revoked_at IS NOT NULL;
+
 -- name: grant
 -- What a secret gives, whatever its project: a caller is known before its project is.
 SELECT project_id, id, name, scope FROM kb.tokens

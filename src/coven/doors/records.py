@@ -54,6 +54,10 @@ def grant(view: View, token_hash: str) -> Grant | None:
     )
 
 
+def is_revoked(view: View, token_id: TokenId) -> bool:
+    return view.first(queries["revoked"], id=token_id) is not None
+
+
 def _token(row: Row) -> Token:
     return Token(
         token_id=TokenId(row["id"]),

@@ -129,10 +129,13 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def take(path: Path, *, clock: Clock) -> Lock:
-    """Take the lock at once, or say who has it. Its directory must exist."""
+def take(path: Path, *, clock: Clock, with_directory: bool = True) -> Lock:
+    """Take the lock at once, or say who has it. Its directory must exist.
+
+    A directory that is not the daemon's own, and may hold other locks, is left unlocked.
+    """
     try:
-        directory = _lock_directory(path)
+        directory = _lock_directory(path) if with_directory else None
         try:
             file = _lock_file(path)
         except BaseException:

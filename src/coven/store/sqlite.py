@@ -263,9 +263,10 @@ class SqliteMigrator:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise _from_system(error) from error
-        target = folder / f"{name}.db"
-        if not target.exists():
-            _copy(self._link.path, target)
+        # A copy of this name may be there from an earlier upgrade, or from a start that was killed;
+        # what is kept now must be the database as it is now.
+        taken = sum(1 for _ in folder.glob(f"{name}*.db"))
+        _copy(self._link.path, folder / (f"{name}-{taken + 1}.db" if taken else f"{name}.db"))
 
 
 class SqliteEngine:
