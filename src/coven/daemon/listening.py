@@ -74,7 +74,7 @@ class Listening:
         """Answer on both sockets from now on."""
         for bound, limit in ((self._tcp, self._connections_max), (self._unix, None)):
             config = uvicorn.Config(
-                functools.partial(_until_cancelled, app),
+                _UntilCancelled(app),
                 http=cast("Any", functools.partial(Connection, Bound(limit))),
                 interface="asgi3",
                 ws="none",
@@ -138,10 +138,15 @@ class Listening:
             log.warning("%s could not be removed: %s", self._path.name, reason_of(error))
 
 
-async def _until_cancelled(app: Any, scope: Any, receive: Any, send: Any) -> None:
+class _UntilCancelled:
     """Only the end of the daemon cancels a request, and only one that was given its time."""
-    with contextlib.suppress(asyncio.CancelledError):
-        await app(scope, receive, send)
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._app(scope, receive, send)
 
 
 def _bind_port(port: int) -> socket.socket:

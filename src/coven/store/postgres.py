@@ -389,7 +389,7 @@ class PostgresEngine:
                 if is_new:
                     raise translate(error) from error
                 continue  # it was lost while it lay idle, and so were perhaps its neighbours
-            assert row is not None, "a SELECT without FROM has one row"
+            assert row is not None, "the time is always there"
             return connection, clocks.parse(row[0]) + self._clock.offset
 
     def _end_reading(self, connection: "psycopg.Connection[Any]") -> None:
