@@ -7,6 +7,7 @@ that is started once for a test run, and the daemon listens on real sockets.
 import itertools
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -26,6 +27,11 @@ from coven.daemon.rooms import ROOMS
 from coven.store import Store, open_store
 
 ENGINES = ("sqlite", "postgres")
+
+# Whoever runs the tests in the background or with nohup has these ignored, and every program that a
+# test starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 _numbers = itertools.count()
 
 
