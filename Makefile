@@ -27,8 +27,9 @@ run: $(RUN) ## install what is needed, start the daemon and say what to try next
 test: $(DEV) ## install what the tests need and run all of them
 	@$(BIN)/python -m scripts.run_tests --numprocesses $(WORKERS)
 
-quick: $(DEV) ## run the tests that start no processes to kill (less than 60 s)
-	@$(BIN)/python -m scripts.run_tests --numprocesses $(WORKERS) -m "not fault and not prove"
+quick: $(DEV) ## run the quick tests, on the embedded store only (less than 60 s)
+	@$(BIN)/python -m scripts.run_tests --numprocesses $(WORKERS) \
+		-m "not fault and not prove and not slow" -k "not postgres"
 
 check: $(DEV) ## format, lint, types, floors, generated pages (less than 60 s)
 	@$(BIN)/python -m scripts.check

@@ -14,6 +14,8 @@ from benchmarks.__main__ import MEASURES
 from benchmarks.recorder import Number, Sheet
 from tests.architecture.tree import ROOT
 
+pytestmark = pytest.mark.slow
+
 RESULTS = ROOT / "benchmarks" / "results"
 
 

@@ -18,6 +18,8 @@ from coven.core.exits import code_of
 from coven.store.transaction import event_types
 from tests.cli.program import coven, running
 
+pytestmark = pytest.mark.slow
+
 
 def _every_command(node=None, path=()):
     node = node or command()

@@ -10,6 +10,8 @@ import pytest
 from tests.cli.program import SECONDS_MAX, environment
 from tests.eventually import eventually_here
 
+pytestmark = pytest.mark.slow
+
 
 def _started(closed: str, program: str, *arguments: str, within: Path) -> subprocess.Popen[str]:
     words = [sys.executable, "-P", "-m", program, *arguments]

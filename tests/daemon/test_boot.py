@@ -29,6 +29,8 @@ from tests.daemon_edge.unprivileged import unprivileged
 from tests.eventually import eventually_here
 from tests.faults.harness import RealDaemon, real_daemon
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def engine_name() -> str:

@@ -18,6 +18,8 @@ from coven.daemon.daemon import Daemon
 from coven.daemon.listening import HOST, Listening
 from tests.eventually import eventually
 
+pytestmark = pytest.mark.slow
+
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CHUNKED = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 

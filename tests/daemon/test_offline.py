@@ -12,6 +12,8 @@ from coven.daemon.__main__ import main
 from tests.daemon.lives import live
 from tests.upgrades import old_stores
 
+pytestmark = pytest.mark.slow
+
 Output = pytest.CaptureFixture[str]
 
 

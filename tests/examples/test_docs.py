@@ -22,6 +22,8 @@ from coven.daemon.daemon import Daemon
 from scripts import catalogue
 from tests.architecture.tree import ROOT, tracked
 
+pytestmark = pytest.mark.slow
+
 SECONDS_MAX = 30
 LANGUAGES = {"python", "bash", "text"}
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[^\n`]*)\n(?P<text>.*?)^ *```$", re.M | re.S)

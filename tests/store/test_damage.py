@@ -23,6 +23,8 @@ from tests.contracts.store_contract import gaplessly, in_one_group, log_of
 from tests.daemon_edge.unprivileged import unprivileged
 from tests.store import ledger
 
+pytestmark = pytest.mark.slow
+
 HOLD = """
 import apsw, sys
 connection = apsw.Connection(sys.argv[1])

@@ -18,6 +18,8 @@ from coven.store import Transaction, open_store
 from coven.store.dump import Dump
 from tests.store import ledger
 
+pytestmark = pytest.mark.slow
+
 PAGE_BYTES = 4096
 
 # Two tables, one of each kind in which the embedded engine keeps rows, and how a row is known.
