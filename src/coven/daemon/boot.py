@@ -46,7 +46,7 @@ from coven.daemon.retention import Retention
 from coven.daemon.rooms import ROOMS
 from coven.doors import tokens
 from coven.doors.access import Access
-from coven.store import Store, Transaction, open_store
+from coven.store import Store, open_store
 
 log = logging.getLogger(__name__)
 
@@ -227,11 +227,7 @@ def _withdraw_address(daemon: Daemon) -> None:
 async def _say_goodbye(daemon: Daemon) -> None:
     event = DaemonStopped(entity_id=daemon.node, reason=daemon.reason)
     try:
-        await daemon.store.write(_tell_stop, event)
+        await daemon.store.write(recovery.tell, event)
     except CovenError as error:
         # A full disk must not keep the daemon from ending.
         log.warning("the end could not be written down: %s", error.message)
-
-
-def _tell_stop(tx: Transaction, event: DaemonStopped) -> None:
-    tx.emit(event)

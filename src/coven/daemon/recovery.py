@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from coven.core.ids import NodeId
 from coven.daemon.loops import Counts
-from coven.daemon.model import DaemonRecovered
+from coven.daemon.model import DaemonRecovered, DaemonStopped
 from coven.store import Store, Transaction
 
 
@@ -38,6 +38,6 @@ async def run(
     return counts
 
 
-def tell(tx: Transaction, event: DaemonRecovered) -> None:
-    """Write the event of a start."""
+def tell(tx: Transaction, event: DaemonRecovered | DaemonStopped) -> None:
+    """Write down a start or an end, which are facts of their own."""
     tx.emit(event)
